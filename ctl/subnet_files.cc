@@ -8,7 +8,6 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "ctl/render.h"
-#include "subnet/builder.h"
 #include "subnet/files/formats.h"
 #include "subnet/words.h"
 
@@ -47,21 +46,8 @@ std::vector<subnet::End> EndsNamed(const subnet::Subnet& all, const std::string&
 }  // namespace
 
 Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths) {
-  subnet::Builder builder;
-  for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, subnet::kFileBytesMax));
-    RETURN_IF_ERROR(subnet::AddFile(path, text, builder));
-  }
-  subnet::Subnet made = builder.Finish();
-  if (made.Cables().empty())
-    return Status(
-        Code::kFailedPrecondition,
-        Format("{}: expected at least one cable, saw none: add the output of ibnetdiscover{}",
-               Join(paths, ", "),
-               made.problems().kept().empty()
-                   ? std::string()
-                   : "; " + subnet::ToString(made.problems().kept().front())));
-  return made;
+  return subnet::ReadFiles(
+      paths, [](const std::string& path) { return ReadFile(path, subnet::kFileBytesMax); });
 }
 
 Result<subnet::Plan> ReadPlanFile(const std::string& path) {

@@ -56,8 +56,10 @@ constexpr Option kSettings[] = {
     {.name = "infiniband-topology",
      .type = OptionType::kPath,
      .doc =
-         "File with the output of ibnetdiscover: the cabling of InfiniBand ports. Reloaded when it "
-         "changes."},
+         "Cabling and routing of InfiniBand: output of ibnetdiscover, or a directory with the "
+         "files of "
+         "a subnet (see docs/INFINIBAND.md), or with a subdirectory for each subnet. Reloaded when "
+         "it changes."},
     {.name = "rules",
      .type = OptionType::kPath,
      .doc = "Custom rules: a file or a directory of *.yaml. Invalid rules are logged and skipped."},

@@ -38,7 +38,7 @@
 #include "daemon/files/addresses_file.h"
 #include "daemon/files/rule_files.h"
 #include "daemon/files/signing_key_file.h"
-#include "daemon/files/topology_file.h"
+#include "daemon/files/subnet_files.h"
 #include "daemon/http_fronts.h"
 #include "daemon/operator_log.h"
 #include "daemon/pages.h"
@@ -141,15 +141,24 @@ control::ControllerOptions OptionsOf(const Settings& settings,
       .mesh = MeshOf(settings)};
 }
 
-// An invalid topology leaves the previous one in place.
-void Use(Result<fleet::InfinibandTopology> topology, const std::string& path,
-         control::Controller& controller, Moment now) {
-  if (!topology.ok()) return log::Error("infiniband-topology: {}", topology.status().message());
-  for (const std::string& problem : topology->problems()) log::Error("{}: {}", path, problem);
-  log::Info("{}: {} switches, {} adapter ports, created at {}, {} problems", path,
-            topology->switches().size(), topology->ports(), ToString(ToProto(topology->made_at())),
-            topology->problem_count());
-  controller.SetInfiniband(*std::move(topology), now);
+// A subnet that cannot be read leaves its previous state in place.
+void Use(Result<SubnetReading> reading, const std::string& path, control::Controller& controller,
+         Moment now) {
+  if (!reading.ok()) return log::Error("infiniband-topology: {}", reading.status().message());
+  for (const Status& error : reading->errors)
+    log::Error("infiniband-topology: {}", error.message());
+  for (const std::string& problem : reading->problems) log::Error("{}", problem);
+  fleet::InfinibandTopology& topology = reading->topology;
+  if (topology.empty()) return;
+  for (const std::string& end : topology.ambiguous())
+    log::Error("{}: {}: expected one cable, saw two; the port is left out", path, end);
+  log::Info(
+      "{}: {} switches, {} adapter ports, created at {}, {} bad lines; checks: {} pass, {} fail, "
+      "{} unknown",
+      path, topology.switches().size(), topology.ports(), ToString(ToProto(topology.made_at())),
+      reading->problem_count, reading->checks.counts.pass(), reading->checks.counts.fail(),
+      reading->checks.counts.unknown());
+  controller.SetInfiniband(std::move(topology), std::move(reading->checks), now);
 }
 
 // Logs how far the topology covers the fabric, when that has changed.
@@ -169,8 +178,8 @@ void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, 
 }
 
 // Waits for a signal that ends the program. Meanwhile it writes the operator log, calls `check` and
-// checks the topology file for changes.
-int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Controller& controller,
+// checks the subnet files for changes.
+int AwaitEnd(const sigset_t& ending_signals, SubnetFiles& files, control::Controller& controller,
              OperatorLog& operator_log, const std::function<void()>& check, const Clock& clock) {
   const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
   fleet::TopologyCoverage logged;
@@ -182,8 +191,8 @@ int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Contro
       log::Warning("SIGHUP ignored: settings, profile and rules are read at start-up");
     check();
     if (flushes % kFlushesPerLook != 0) continue;
-    if (auto topology = file.ReadWhenChanged())
-      Use(*std::move(topology), file.path(), controller, clock.Now());
+    if (auto reading = files.ReadWhenChanged())
+      Use(*std::move(reading), files.path(), controller, clock.Now());
     LogCover(controller, logged, clock.Now());
   }
 }
@@ -274,8 +283,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
     log::Error("{}: {} rows cannot be decoded and are skipped", settings.Text("state"), rows);
-  TopologyFile topology(settings.Text("infiniband-topology"));
-  if (!topology.path().empty()) Use(topology.Read(), topology.path(), controller, clock.Now());
+  SubnetFiles subnets(settings.Text("infiniband-topology"));
+  if (!subnets.path().empty()) Use(subnets.Read(), subnets.path(), controller, clock.Now());
   ASSIGN_OR_RETURN(const std::unique_ptr<SiteAccess> site,
                    SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
                      operator_log.OnAudit(entry);
@@ -306,7 +315,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
     site->Tick();
     transport->Check(clock.Now().wall, agents);
   };
-  const int signal = AwaitEnd(ending_signals, topology, controller, operator_log, check, clock);
+  const int signal = AwaitEnd(ending_signals, subnets, controller, operator_log, check, clock);
   log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
   Notify("STOPPING=1");
   rest.server->Stop();

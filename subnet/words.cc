@@ -17,7 +17,7 @@ std::string ShortName(std::string_view description) {
 }
 
 std::string NameOf(const Node& node) {
-  if (!node.description.empty()) return ShortName(node.description);
+  if (std::string name = ShortName(node.description); !name.empty()) return name;
   const char letter = node.type == NodeType::kSwitch    ? 'S'
                       : node.type == NodeType::kAdapter ? 'H'
                       : node.type == NodeType::kRouter  ? 'R'

@@ -10,6 +10,7 @@
 #include "ctl/profiles.h"
 #include "ctl/render.h"
 #include "ctl/snapshots.h"
+#include "ctl/subnet_files.h"
 #include "ctl/tables/cells.h"
 #include "daemon/plan/budget.h"
 #include "daemon/plan/plan.h"
@@ -130,15 +131,16 @@ Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<v1::Cover
   ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("profile")));
   fleet::Sites sites(std::move(places));
   if (!arguments.Has("infiniband-topology")) return sites;
-  const std::string file = arguments.Text("infiniband-topology");
-  ASSIGN_OR_RETURN(const std::string text,
-                   ReadFile(file, fleet::InfinibandTopology::kTextBytesMax));
-  auto topology = fleet::InfinibandTopology::Parse(text);
-  if (!topology.ok()) return topology.status().In(file);
-  for (const std::string& problem : topology->problems())
-    gaps.push_back(
-        CoverageGapOf(v1::COVERAGE_GAP_REASON_INVALID_TOPOLOGY, Format("{}: {}", file, problem)));
-  sites.set_infiniband(*std::move(topology));
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet({arguments.Text("infiniband-topology")}));
+  const subnet::Subnet* const subnets[] = {&all};
+  auto topology = fleet::InfinibandTopology::Of(subnets);
+  const auto add_gap = [&](const std::string& text) {
+    gaps.push_back(CoverageGapOf(v1::COVERAGE_GAP_REASON_INVALID_TOPOLOGY, text));
+  };
+  for (const subnet::Problem& problem : all.problems().kept()) add_gap(subnet::ToString(problem));
+  for (const std::string& end : topology.ambiguous())
+    add_gap(end + ": expected one cable, saw two; the port is left out");
+  sites.set_infiniband(std::move(topology));
   return sites;
 }
 

@@ -1,7 +1,7 @@
 #include "ctl/commands/rule_files.h"
 
 #include "base/input.h"
-#include "daemon/rules/rule.h"
+#include "daemon/custom/node_rules.h"
 
 namespace fabric::ctl {
 namespace {
@@ -20,8 +20,7 @@ custom::RuleFile LoadFile(const std::string& path, const std::vector<std::string
 RuleFiles LoadRuleFiles(const std::vector<std::string>& paths) {
   RuleFiles loaded;
   loaded.files.reserve(paths.size());  // `taken` points to ids in it.
-  std::vector<std::string_view> taken;
-  for (const rules::Rule* rule : rules::AllRules()) taken.push_back(rule->id);
+  std::vector<std::string_view> taken = custom::ShippedRuleIds();
   for (const std::string& path : paths) {
     const custom::RuleFile& file = loaded.files.emplace_back(LoadFile(path, taken));
     for (const custom::Rule& rule : file.rules) taken.push_back(rule.id);

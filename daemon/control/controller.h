@@ -25,6 +25,10 @@ namespace fabric {
 struct Excess;
 }  // namespace fabric
 
+namespace fabric::subnet {
+struct Evaluation;
+}  // namespace fabric::subnet
+
 namespace fabric::control {
 
 struct Session;
@@ -74,8 +78,9 @@ class Controller {
   Status Call(const google::protobuf::Message& request, google::protobuf::Message& response,
               Moment now);
 
-  // Replaces the InfiniBand topology. Running campaigns keep the one that they started with.
-  void SetInfiniband(fleet::InfinibandTopology topology, Moment now);
+  // Replaces the InfiniBand topology and the verdicts on the subnets. Running campaigns keep the
+  // topology that they started with.
+  void SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks, Moment now);
   InfinibandState Infiniband();
 
   // Numbers for /metrics, at most kNumbersAge old. Does not wait for the controller.

@@ -7,6 +7,7 @@
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/listing/list_call.h"
 #include "daemon/control/state.h"
+#include "subnet/checks/check.h"
 
 namespace fabric::control {
 
@@ -49,10 +50,12 @@ Status Controller::Call(const google::protobuf::Message& request,
   return handler->list ? CallInTurns(request, response, take_turn) : take_turn(request, response);
 }
 
-void Controller::SetInfiniband(fleet::InfinibandTopology topology, Moment now) {
+void Controller::SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks,
+                               Moment now) {
   const MutexLock lock(mutex_);
   state_->sites.set_infiniband(std::move(topology));
   state_->fleet.SetInfiniband(&state_->sites.infiniband());
+  state_->evaluator.SetSubnets(std::move(checks));
   OnFleetChange(now);
 }
 

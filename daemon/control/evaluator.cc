@@ -32,12 +32,18 @@ void Evaluator::OnRemoved(const std::string& node) {
   MarkChanged(node);
 }
 
+void Evaluator::SetSubnets(subnet::Evaluation checks) {
+  engine_.PutSubnets(std::exchange(checks.findings, {}), checks.counts.pass());
+  subnets_ = std::move(checks);
+  reported_changed_ = true;
+}
+
 bool Evaluator::Settled(Moment now) const {
   return awaited_.empty() || now.steady >= awaited_until_;
 }
 
 void Evaluator::Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
-  if ((!changed_.empty() || located_changed_) && Settled(now) &&
+  if ((!changed_.empty() || reported_changed_) && Settled(now) &&
       now.steady - evaluated_at_ >= kEvaluateEvery)
     Evaluate(fleet, findings, now);
 }
@@ -75,7 +81,7 @@ void Evaluator::Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, M
   UpdateEngine(fleet, true);
   findings.Take(engine_.Take(), fleet, now);
   evaluated_at_ = now.steady;
-  located_changed_ = false;
+  reported_changed_ = false;
 }
 
 }  // namespace fabric::control

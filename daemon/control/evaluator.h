@@ -14,6 +14,7 @@
 #include "daemon/fleet/fleet.h"
 #include "daemon/profile/profile.h"
 #include "daemon/rules/engine/engine.h"
+#include "subnet/checks/check.h"
 
 namespace fabric::control {
 
@@ -34,8 +35,12 @@ class Evaluator {
   // Findings of campaigns and the mesh, in place of those of the last call.
   void SetLocated(std::vector<v1::Finding> findings) {
     engine_.PutLocated(std::move(findings));
-    located_changed_ = true;
+    reported_changed_ = true;
   }
+  // Verdicts on the InfiniBand subnets, in place of those of the last call.
+  void SetSubnets(subnet::Evaluation checks);
+  // Without findings. No value: no subnet is known.
+  const std::optional<subnet::Evaluation>& subnets() const { return subnets_; }
   const std::set<std::string>& changed() const { return changed_; }
 
   // False while restored nodes are awaited.
@@ -56,7 +61,8 @@ class Evaluator {
 
   rules::Engine engine_;
   std::set<std::string> changed_;  // Nodes that the engine has in an older state
-  bool located_changed_ = false;
+  std::optional<subnet::Evaluation> subnets_;
+  bool reported_changed_ = false;
   std::set<std::string> awaited_;
   SteadyTime awaited_until_;
   SteadyTime evaluated_at_;

@@ -1,8 +1,8 @@
 // Numbers about the fleet, from the state of the controller.
 #include "base/version.h"
 #include "daemon/control/fleet_numbers.h"
+#include "daemon/control/rule_infos.h"
 #include "daemon/control/state.h"
-#include "daemon/rules/rule.h"
 #include "proto/affected.h"
 #include "proto/timestamps.h"
 
@@ -15,9 +15,7 @@ bool CountsAsOpen(const v1::Finding& finding) {
 }
 
 void AddFindings(const State& state, FleetNumbers& numbers) {
-  for (const rules::Rule* rule : rules::AllRules())
-    numbers.findings_open[{std::string(rule->id), rule->severity}];
-  for (const v1::RuleInfo& info : state.options.custom_rules.infos)
+  for (const v1::RuleInfo& info : RuleInfos(state))
     numbers.findings_open[{info.id(), info.severity()}];
   for (const auto& [id, finding] : state.findings.open()) {
     if (!CountsAsOpen(finding)) continue;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "subnet/checks/check.h"
+
 namespace fabric::custom {
 namespace {
 
@@ -49,11 +51,17 @@ std::vector<v1::RuleInfo> Infos(std::span<const RuleFile> files) {
   return infos;
 }
 
+std::vector<std::string_view> ShippedRuleIds() {
+  std::vector<std::string_view> ids;
+  for (const rules::Rule* const rule : rules::AllRules()) ids.push_back(rule->id);
+  for (const subnet::Check* const check : subnet::AllChecks()) ids.push_back(check->id);
+  return ids;
+}
+
 std::vector<RuleFile> LoadAll(std::span<const RuleText> texts) {
   std::vector<RuleFile> files;
   files.reserve(texts.size());  // `taken` points into it
-  std::vector<std::string_view> taken;
-  for (const rules::Rule* rule : rules::AllRules()) taken.push_back(rule->id);
+  std::vector<std::string_view> taken = ShippedRuleIds();
   for (const RuleText& text : texts) {
     const RuleFile& file = files.emplace_back(LoadRules(text.text, text.name, taken));
     for (const Rule& rule : file.rules) taken.push_back(rule.id);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/custom/rule_file.h"
@@ -14,6 +16,9 @@ namespace fabric::custom {
 std::vector<rules::NodeRule> NodeRules(std::span<const RuleFile> files);
 
 std::vector<v1::RuleInfo> Infos(std::span<const RuleFile> files);
+
+// Ids of shipped rules and of checks of InfiniBand subnets, which custom rules cannot take.
+std::vector<std::string_view> ShippedRuleIds();
 
 // Loads files in order. Rule ids must differ from those of built-in rules and of earlier files.
 struct RuleText {

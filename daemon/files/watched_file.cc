@@ -8,9 +8,9 @@
 
 namespace fabric {
 
-WatchedFile::Seen WatchedFile::Look() const {
+FileState StateOf(const std::string& path) {
   struct stat status {};
-  if (stat(path_.c_str(), &status) != 0) return {};
+  if (stat(path.c_str(), &status) != 0) return {};
   return {.there = true,
           .inode = status.st_ino,
           .bytes = status.st_size,
@@ -20,8 +20,8 @@ WatchedFile::Seen WatchedFile::Look() const {
 
 bool WatchedFile::Changed() {
   if (path_.empty()) return false;
-  const Seen now = Look();
-  const Seen before = std::exchange(looked_, now);
+  const FileState now = StateOf(path_);
+  const FileState before = std::exchange(looked_, now);
   if (now == read_ || now != before) return false;
   read_ = now;
   return true;

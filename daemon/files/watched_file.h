@@ -10,6 +10,17 @@
 
 namespace fabric {
 
+// What changes when a file is replaced.
+struct FileState {
+  bool there = false;
+  ino_t inode = 0;
+  off_t bytes = 0;
+  WallTime modified_at{};
+
+  friend bool operator==(const FileState&, const FileState&) = default;
+};
+FileState StateOf(const std::string& path);
+
 // Finds out that a file has changed and is then unchanged between two checks, so that it is not
 // read while it is written.
 class WatchedFile {
@@ -21,23 +32,13 @@ class WatchedFile {
   WallTime modified_at() const { return read_.modified_at; }  // When it was last to be read
 
   // The file is read now. Call at start-up.
-  void Note() { read_ = looked_ = Look(); }
+  void Note() { read_ = looked_ = StateOf(path_); }
   // Call regularly. True once for each change: read the file now.
   bool Changed();
 
  private:
-  struct Seen {
-    bool there = false;
-    ino_t inode = 0;
-    off_t bytes = 0;
-    WallTime modified_at{};
-
-    friend bool operator==(const Seen&, const Seen&) = default;
-  };
-  Seen Look() const;
-
   std::string path_;
-  Seen read_, looked_;
+  FileState read_, looked_;
 };
 
 // What other users cannot do with a file. Its group may read a secret, because Kubernetes and

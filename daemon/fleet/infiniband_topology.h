@@ -1,20 +1,20 @@
-// Parser of ibnetdiscover output: the switch port of each adapter port, and the cables between
+// Cabling of InfiniBand subnets: the switch port of each adapter port, and the cables between
 // switches. Pure.
-//
-// Source: rdma-core, infiniband-diags/ibnetdiscover.c; the output without options or with -g, -f,
-// -m. The format has not changed since 2006.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/status.h"
 #include "fabric/v1/inventory.pb.h"
+
+namespace fabric::subnet {
+class Subnet;
+}  // namespace fabric::subnet
 
 namespace fabric::fleet {
 
@@ -37,17 +37,15 @@ struct InfinibandSwitch {
 struct Attachment {
   std::uint32_t leaf = 0;  // Index of the switch
   std::uint32_t port = 0;  // Of the switch
-  std::uint32_t lid = 0;   // The adapter port's LID in the file; 0: not reported
+  std::uint32_t lid = 0;   // The adapter port's LID in the sources; 0: not reported
 };
 
 // A value; the default one is empty.
 class InfinibandTopology {
  public:
-  static constexpr std::size_t kTextBytesMax = std::size_t{256} << 20;
-
-  // Skips lines that cannot be parsed, and ports with two cables, and lists them in problems().
-  // FAILED_PRECONDITION when no cable is left; RESOURCE_EXHAUSTED for more than kTextBytesMax.
-  static Result<InfinibandTopology> Parse(std::string_view text);
+  // Subnets without a common cable, such as one for each rail. Leaves out both cables of a port
+  // that has two in the sources.
+  static InfinibandTopology Of(std::span<const subnet::Subnet* const> subnets);
 
   bool empty() const { return switches_.empty(); }
   const std::vector<InfinibandSwitch>& switches() const { return switches_; }
@@ -55,26 +53,20 @@ class InfinibandTopology {
   // Finds the port by its GUID, else by node GUID and port number. nullptr: not in the file.
   const Attachment* Find(const v1::RdmaDevice& device, const v1::Port& port) const;
 
-  // The first 20: "line 12: ...". problem_count() is the total.
-  const std::vector<std::string>& problems() const { return problems_; }
-  std::size_t problem_count() const { return problem_count_; }
-  // From the header, in local time of the machine that wrote it: "Tue Jun  5 14:15:10 2007". May be
-  // empty.
-  const std::string& generated_on() const { return generated_on_; }
+  // Ports that are left out because the sources contradict each other: 'switch "a" port 8'.
+  const std::vector<std::string>& ambiguous() const { return ambiguous_; }
 
   // Creation time; set by the caller.
   WallTime made_at() const { return made_at_; }
   void set_made_at(WallTime at) { made_at_ = at; }
 
  private:
-  friend class TopologyReader;
+  friend class TopologyBuilder;
 
   std::vector<InfinibandSwitch> switches_;
   std::map<std::uint64_t, Attachment> by_port_guid_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, Attachment> by_node_;  // GUID, port number
-  std::vector<std::string> problems_;
-  std::size_t problem_count_ = 0;
-  std::string generated_on_;
+  std::vector<std::string> ambiguous_;
   WallTime made_at_{};
 };
 

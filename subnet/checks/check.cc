@@ -135,6 +135,57 @@ Evaluation Evaluate(const Subnet& subnet, const Plan* plan, const Expectations& 
   return evaluation;
 }
 
+namespace {
+
+void Combine(const v1::Coverage& one, std::set<std::string>& judged,
+             std::map<std::string, v1::UnreadReason>& unread) {
+  judged.insert(one.judged().begin(), one.judged().end());
+  for (const v1::UnreadReason& each : one.unread()) {
+    v1::UnreadReason& sum = unread[each.reason()];
+    sum.set_reason(each.reason());
+    sum.set_verdicts(sum.verdicts() + each.verdicts());
+    std::set<std::string> rules(sum.rules().begin(), sum.rules().end());
+    rules.insert(each.rules().begin(), each.rules().end());
+    sum.mutable_rules()->Assign(rules.begin(), rules.end());
+  }
+}
+
+}  // namespace
+
+Evaluation Combine(const std::vector<std::pair<std::string, const Evaluation*>>& subnets) {
+  Evaluation all;
+  std::set<std::string> judged;
+  std::map<std::string, v1::UnreadReason> unread;
+  for (const auto& [name, one] : subnets) {
+    all.counts.set_pass(all.counts.pass() + one->counts.pass());
+    all.counts.set_fail(all.counts.fail() + one->counts.fail());
+    all.counts.set_unknown(all.counts.unknown() + one->counts.unknown());
+    all.omitted += one->omitted;
+    for (v1::Finding finding : one->findings) {
+      finding.set_id(Format("{:016x}", Fnv(finding.id(), Fnv(name))));
+      all.findings.push_back(std::move(finding));
+    }
+    Combine(one->coverage, judged, unread);
+  }
+  all.coverage.mutable_judged()->Assign(judged.begin(), judged.end());
+  all.coverage.set_rules_judged(Clamped(judged.size()));
+  all.coverage.set_rules_not_applicable(Clamped(AllChecks().size() - judged.size()));
+  for (auto& [reason, each] : unread) *all.coverage.add_unread() = std::move(each);
+  return all;
+}
+
+v1::RuleInfo Info(const Check& check) {
+  v1::RuleInfo info;
+  info.set_id(std::string(check.id));
+  info.set_title(std::string(check.title));
+  info.set_severity(check.severity);
+  info.set_scope(v1::SCOPE_FLEET);
+  info.set_why(std::string(check.why));
+  info.set_family("subnet");
+  info.set_needs("files of the InfiniBand subnet");
+  return info;
+}
+
 v1::Subject SubjectOf(const Subnet& subnet, End end) {
   const Node& node = subnet.node(end.node);
   v1::Subject subject;

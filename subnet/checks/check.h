@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fabric/v1/finding.pb.h"
@@ -106,6 +107,11 @@ struct Evaluation {
   std::uint64_t omitted = 0;  // Findings above Verdicts::kFindingsMax
 };
 Evaluation Evaluate(const Subnet& subnet, const Plan* plan, const Expectations& expected);
+// Evaluations of several subnets as one. The findings get ids that differ by the name of the
+// subnet.
+Evaluation Combine(const std::vector<std::pair<std::string, const Evaluation*>>& subnets);
+
+v1::RuleInfo Info(const Check& check);
 
 // Subjects and remedies of findings.
 v1::Subject SubjectOf(const Subnet& subnet, End end);

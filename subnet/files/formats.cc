@@ -46,4 +46,20 @@ Status AddFile(const std::string& file, std::string_view text, Builder& builder)
   return {};
 }
 
+Result<Subnet> ReadFiles(const std::vector<std::string>& files,
+                         const std::function<Result<std::string>(const std::string&)>& read) {
+  Builder builder;
+  for (const std::string& file : files) {
+    ASSIGN_OR_RETURN(const std::string text, read(file));
+    RETURN_IF_ERROR(AddFile(file, text, builder));
+  }
+  Subnet made = builder.Finish();
+  if (!made.Cables().empty()) return made;
+  const std::vector<Problem>& problems = made.problems().kept();
+  return Status(
+      Code::kFailedPrecondition,
+      Format("{}: expected at least one cable, saw none: add the output of ibnetdiscover{}",
+             Join(files, ", "), problems.empty() ? std::string() : "; " + ToString(problems[0])));
+}
+
 }  // namespace fabric::subnet

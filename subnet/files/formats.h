@@ -2,8 +2,10 @@
 // for each of the others. Pure: texts come in.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "subnet/builder.h"
@@ -35,5 +37,10 @@ const FileFormat* DetectFormat(std::string_view text);
 // Adds a file. INVALID_ARGUMENT with the file if its format is unknown or it is a plan,
 // RESOURCE_EXHAUSTED above kFileBytesMax.
 Status AddFile(const std::string& file, std::string_view text, Builder& builder);
+
+// Combines the files of one subnet. `read` returns the text of a file. FAILED_PRECONDITION without
+// a cable.
+Result<Subnet> ReadFiles(const std::vector<std::string>& files,
+                         const std::function<Result<std::string>(const std::string&)>& read);
 
 }  // namespace fabric::subnet

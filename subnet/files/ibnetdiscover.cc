@@ -96,7 +96,6 @@ struct CableLine {
 // [1](2c903000d7aad)  "S-0002c9020046c588"[33]  # lid 5 lmc 0 "leaf-1" lid 2 4xQDR
 std::optional<CableLine> ReadCable(std::string_view text) {
   Scanner at(text);
-  CableLine line;
   const auto port = ReadPort(at);
   at.Blanks();
   const auto port_guid = port ? ReadPortGuid(at) : std::nullopt;

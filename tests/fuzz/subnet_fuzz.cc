@@ -1,7 +1,9 @@
 // Files of subnets and cable plans, one target for each format: any text is read or refused in one
-// line, and the checks accept what was read.
+// line, and the checks and the topology of the fleet accept what was read.
+#include <set>
 #include <string>
 
+#include "daemon/fleet/infiniband_topology.h"
 #include "subnet/builder.h"
 #include "subnet/checks/check.h"
 #include "subnet/files/formats.h"
@@ -24,13 +26,32 @@ void CheckSubnet(const fabric::subnet::Subnet& subnet) {
     Check(!finding.title().empty(), "a finding has a title");
 }
 
+void CheckTopology(const fabric::subnet::Subnet& subnet) {
+  const fabric::subnet::Subnet* const subnets[] = {&subnet};
+  const auto topology = fabric::fleet::InfinibandTopology::Of(subnets);
+  std::set<std::string> names;
+  for (const auto& each : topology.switches()) {
+    Check(names.insert(each.name).second, "switches have different names");
+    std::uint32_t before = 0;
+    for (const auto& link : each.links) {
+      Check(link.port > before && link.port < 255, "a port has one cable, in order");
+      before = link.port;
+      Check(link.other < topology.switches().size(), "a link leads to a switch");
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   fabric::subnet::Builder builder;
   const fabric::Status status = fabric::subnet::AddFile("file", text, builder);
-  if (status.ok()) CheckSubnet(builder.Finish());
+  if (status.ok()) {
+    const fabric::subnet::Subnet subnet = builder.Finish();
+    CheckSubnet(subnet);
+    CheckTopology(subnet);
+  }
   Check(status.message().find('\n') == std::string::npos, "an error is one line");
   if (const auto plan = fabric::subnet::ReadPlan("plan", text); plan.ok())
     Check(!plan->cables.empty(), "a plan has a cable");

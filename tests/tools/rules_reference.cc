@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
+#include "subnet/checks/check.h"
 
 namespace fabric::rules {
 namespace {
@@ -55,7 +56,14 @@ std::string RulesReference() {
   for (const Rule* rule : AllRules())
     page += Format("| [`{0}`](#{0}) | {1} | {2} | {3} |\n", rule->id, rules::FolderOf(*rule),
                    Name(rule->severity), Name(rule->scope));
+  for (const subnet::Check* check : subnet::AllChecks())
+    page += Format("| [`{0}`](#{0}) | subnet | {1} | subnet |\n", check->id, Name(check->severity));
   for (const Rule* rule : AllRules()) page += "\n" + RulePage(*rule);
+  for (const subnet::Check* check : subnet::AllChecks())
+    page += Format(
+        "\n## {}\n\n**{}.**\n\n{}\n\nNeeds: files of the InfiniBand subnet "
+        "([INFINIBAND.md](../INFINIBAND.md)).\n",
+        check->id, check->title, Wrapped(check->why));
   return page;
 }
 

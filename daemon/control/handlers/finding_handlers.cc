@@ -10,10 +10,12 @@
 #include "daemon/control/findings/affected_nodes.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/listing/list_turn.h"
+#include "daemon/control/rule_infos.h"
 #include "daemon/rules/rule.h"
 #include "proto/affected.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
+#include "subnet/checks/check.h"
 
 namespace fabric::control {
 namespace {
@@ -159,11 +161,20 @@ Status DeleteSilence(State& state, const v1::DeleteSilenceRequest& request, v1::
 Status ListRules(State& state, const v1::ListRulesRequest& request, v1::ListRulesResponse& response,
                  Moment now) {
   ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::RuleInfo::descriptor(), now));
-  std::vector<v1::RuleInfo> infos = state.options.custom_rules.infos;
-  for (const rules::Rule* rule : rules::AllRules()) infos.push_back(rules::Info(*rule));
   const auto key_of = [](const v1::RuleInfo& info) { return info.id(); };
-  OfferAll(std::move(infos), key_of, turn, *response.mutable_rules(), response);
+  OfferAll(RuleInfos(state), key_of, turn, *response.mutable_rules(), response);
   return {};
+}
+
+// Without files of a subnet, its checks do not apply.
+void AddSubnets(const State& state, v1::Coverage& coverage) {
+  const auto checks = static_cast<std::uint32_t>(subnet::AllChecks().size());
+  const auto& subnets = state.evaluator.subnets();
+  const v1::Coverage more = subnets ? subnets->coverage : v1::Coverage();
+  coverage.set_rules_judged(coverage.rules_judged() + more.rules_judged());
+  coverage.set_rules_not_applicable(coverage.rules_not_applicable() + checks - more.rules_judged());
+  coverage.mutable_judged()->MergeFrom(more.judged());
+  coverage.mutable_unread()->MergeFrom(more.unread());
 }
 
 Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& response,
@@ -172,6 +183,7 @@ Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& 
       state.evaluator.EvaluateAll(state.fleet, state.findings, now);
   *response.mutable_counts() = evaluation.counts;
   *response.mutable_coverage() = evaluation.coverage;
+  AddSubnets(state, *response.mutable_coverage());
   const auto& open = state.findings.open();
   for (const v1::Finding& finding : evaluation.findings) {
     const auto known = open.find(finding.id());
@@ -189,8 +201,7 @@ Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& 
     node.set_reason(UnjudgedReason(record));
   }
   response.set_nodes(static_cast<std::uint32_t>(state.evaluator.nodes()));
-  response.set_rules(static_cast<std::uint32_t>(rules::AllRules().size() +
-                                                state.options.custom_rules.rules.size()));
+  response.set_rules(static_cast<std::uint32_t>(RuleInfos(state).size()));
   return {};
 }
 

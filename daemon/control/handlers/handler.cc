@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "daemon/control/rule_infos.h"
 #include "daemon/control/summaries.h"
-#include "daemon/rules/rule.h"
 
 namespace fabric::control {
 
@@ -23,13 +23,9 @@ Status CheckNode(const State& state, const std::string& name) {
 
 Status CheckRule(const State& state, const std::string& id) {
   std::vector<std::string> known;
-  for (const v1::RuleInfo& info : state.options.custom_rules.infos) {
+  for (const v1::RuleInfo& info : RuleInfos(state)) {
     if (info.id() == id) return {};
     known.push_back(info.id());
-  }
-  for (const rules::Rule* rule : rules::AllRules()) {
-    if (rule->id == id) return {};
-    known.emplace_back(rule->id);
   }
   return NoSuch("rule", id, known);
 }

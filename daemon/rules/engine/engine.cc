@@ -145,6 +145,12 @@ void Engine::PutLocated(std::vector<v1::Finding> findings) {
   changed_ = true;
 }
 
+void Engine::PutSubnets(std::vector<v1::Finding> findings, std::uint64_t passes) {
+  findings_.Replace(subnets_.ids, findings);
+  findings_.CountPasses(subnets_.passes, passes);
+  changed_ = true;
+}
+
 void Engine::Remove(const std::string& name) {
   Leave(name);
   const auto lost = unjudged_.find(name);

@@ -47,6 +47,8 @@ class Engine {
   void PutUnjudged(const fleet::NodeRecord& record);
   // Findings of the rule with `located_by_probes`, in place of those of the last call.
   void PutLocated(std::vector<v1::Finding> findings);
+  // Findings and passes of the checks of InfiniBand subnets, in place of those of the last call.
+  void PutSubnets(std::vector<v1::Finding> findings, std::uint64_t passes);
   // Removes a node. Ignores an unknown one. Reads only the name of the record.
   void Remove(const std::string& node);
 
@@ -107,6 +109,7 @@ class Engine {
   Outcome single_node_;
   RuleSet single_node_passing_;
   Ids located_;
+  Outcome subnets_;
   std::map<std::string, Outcome> unjudged_;  // By name of node
   bool changed_ = false;
 };

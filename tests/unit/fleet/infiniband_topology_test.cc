@@ -8,21 +8,18 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "daemon/files/topology_file.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
+#include "subnet/builder.h"
+#include "subnet/files/formats.h"
 #include "tests/testing/nodes.h"
 #include "tests/testing/paths.h"
-#include "tests/testing/temp_tree.h"
 
 namespace fabric::fleet {
 namespace {
 
-using namespace std::chrono_literals;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 std::string Fixture(const std::string& name) {
   std::ifstream file(std::filesystem::path(testing::kSourceDir) / "tests/fixtures/infiniband" /
@@ -30,10 +27,13 @@ std::string Fixture(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-InfinibandTopology Parse(std::string_view text) {
-  auto parsed = InfinibandTopology::Parse(text);
-  EXPECT_TRUE(parsed.ok()) << parsed.status().message();
-  return parsed.ok() ? *std::move(parsed) : InfinibandTopology();
+InfinibandTopology TopologyOf(std::string_view text) {
+  subnet::Builder builder;
+  const Status added = subnet::AddFile("net.txt", text, builder);
+  EXPECT_TRUE(added.ok()) << added.message();
+  const subnet::Subnet all = builder.Finish();
+  const subnet::Subnet* const subnets[] = {&all};
+  return InfinibandTopology::Of(subnets);
 }
 
 // "leaf-1 port 3", or "-".
@@ -60,9 +60,8 @@ std::vector<std::string> Links(const InfinibandTopology& topology, const std::st
 }
 
 TEST(InfinibandTopology, TellsLeavesPortsAndLinks) {
-  const InfinibandTopology topology = Parse(Fixture("two_leaves.txt"));
-  EXPECT_THAT(topology.problems(), IsEmpty());
-  EXPECT_EQ(topology.generated_on(), "Sat Nov 21 09:30:12 2026");
+  const InfinibandTopology topology = TopologyOf(Fixture("two_leaves.txt"));
+  EXPECT_THAT(topology.ambiguous(), IsEmpty());
   EXPECT_EQ(topology.switches().size(), 4u);
   EXPECT_EQ(topology.ports(), 9u) << "eight of nodes, one in a switch";
   EXPECT_EQ(Where(topology, "5054:00ff:fe00:0003"), "ib-leaf-1 port 3");
@@ -97,8 +96,7 @@ TEST(InfinibandTopology, ReadsFilesOfAllAges) {
             "s=4 "
             "w=2 v=4\n"}}) {
     SCOPED_TRACE(what);
-    const InfinibandTopology topology = Parse(text);
-    EXPECT_THAT(topology.problems(), IsEmpty());
+    const InfinibandTopology topology = TopologyOf(text);
     EXPECT_EQ(Where(topology, "0002:c903:000d:7aad"), "leaf-1 port 33");
     v1::RdmaDevice device;
     v1::Port port;
@@ -109,9 +107,9 @@ TEST(InfinibandTopology, ReadsFilesOfAllAges) {
 
 TEST(InfinibandTopology, CallsSwitchesAsPeopleDo) {
   const auto name = [](const std::string& description) {
-    return Parse(Format("Switch 36 \"S-000000000000000a\" # \"{}\" base port 0 lid 2 lmc 0\n"
-                        "[1] \"H-0000000000000001\"[1](1) # \"a\" lid 5 4xHDR\n",
-                        description))
+    return TopologyOf(Format("Switch 36 \"S-000000000000000a\" # \"{}\" base port 0 lid 2 lmc 0\n"
+                             "[1] \"H-0000000000000001\"[1](1) # \"a\" lid 5 4xHDR\n",
+                             description))
         .switches()
         .at(0)
         .name;
@@ -122,7 +120,7 @@ TEST(InfinibandTopology, CallsSwitchesAsPeopleDo) {
   EXPECT_EQ(name("MF0;"), "S-000000000000000a");
   EXPECT_EQ(name("leaf 7, row b"), "leaf 7, row b");
   EXPECT_EQ(name(""), "S-000000000000000a");
-  const InfinibandTopology twins = Parse(
+  const InfinibandTopology twins = TopologyOf(
       "Switch 36 \"S-000000000000000a\" # \"Quantum Mellanox Technologies\" base port 0 lid 2\n"
       "[1] \"H-0000000000000001\"[1](1) # \"a\" lid 5 4xHDR\n"
       "Switch 36 \"S-000000000000000b\" # \"Quantum Mellanox Technologies\" base port 0 lid 3\n"
@@ -133,27 +131,9 @@ TEST(InfinibandTopology, CallsSwitchesAsPeopleDo) {
             "Quantum Mellanox Technologies 000000000000000b port 1");
 }
 
-TEST(InfinibandTopology, NamesTheLineOfWhatItCannotReadAndTakesTheRest) {
-  const InfinibandTopology topology = Parse(
-      "Switch 36 \"S-000000000000000a\" # \"leaf\" base port 0 lid 2 lmc 0\n"
-      "[1] \"H-0000000000000001\"[1](1) # \"a\" lid 5 4xHDR\n"
-      "[2] \"H-00000000000zz002\"[1](2) # \"b\" lid 6 4xHDR\n"
-      "[0] \"H-0000000000000003\"[1](3) # \"c\" lid 7 4xHDR\n"
-      "Switch many \"S-000000000000000b\" # \"other\"\n"
-      "[4] \"H-0000000000000004\"[1](4) # \"d\" lid 8 4xHDR\n"
-      "[5] \"H-00000000\n");
-  EXPECT_EQ(topology.ports(), 1u);
-  EXPECT_EQ(topology.problem_count(), 5u);
-  EXPECT_THAT(topology.problems(),
-              ElementsAre(StartsWith("line 3: expected a cable such as"), StartsWith("line 4: "),
-                          StartsWith("line 5: expected a number of ports and a name"),
-                          "line 6: expected a Switch or Ca line before this cable",
-                          StartsWith("line 7: ")));
-}
-
 // Two files in one, or an adapter that moved while the fabric was walked through.
 TEST(InfinibandTopology, DoesNotGuessWhereTwoCablesAreTold) {
-  const InfinibandTopology topology = Parse(
+  const InfinibandTopology topology = TopologyOf(
       "Switch 36 \"S-000000000000000a\" # \"a\" base port 0 lid 2 lmc 0\n"
       "[1] \"H-0000000000000001\"[1](1) # \"n1\" lid 5 4xHDR\n"
       "[2] \"H-0000000000000002\"[1](2) # \"n2\" lid 6 4xHDR\n"
@@ -165,23 +145,25 @@ TEST(InfinibandTopology, DoesNotGuessWhereTwoCablesAreTold) {
   EXPECT_EQ(Where(topology, "0000:0000:0000:0002"), "a port 2");
   EXPECT_EQ(Where(topology, "0000:0000:0000:0003"), "-");
   EXPECT_EQ(Where(topology, "0000:0000:0000:0004"), "-");
-  EXPECT_EQ(topology.problem_count(), 2u);
-  EXPECT_THAT(topology.problems()[0],
-              "port 1 of H-0000000000000001: expected one cable, saw 2; skipped");
+  EXPECT_THAT(topology.ambiguous(), ElementsAre("node \"n1\" port 1", "switch \"b\" port 8"));
 }
 
-TEST(InfinibandTopology, RefusesWhatIsNone) {
-  for (const auto& [text, why] : std::vector<std::pair<const char*, const char*>>{
-           {"", "expected ibnetdiscover output, saw no cable of a switch in 0 lines"},
-           {"hello\n", "saw no cable of a switch in 1 lines"},
-           {"Switch\t : 0x0002c9020046c588 ports 36 devid 0xbd36 vendid 0x2c9 \"leaf\"\n",
-            "line 1: expected a number of ports and a name"},
-           {"CA     5  1 0x0002c903000d7aad 4x QDR - SW     2 33 0x0002c9020046c588\n",
-            "without -p"}}) {
-    const auto parsed = InfinibandTopology::Parse(text);
-    EXPECT_EQ(parsed.status().code(), Code::kFailedPrecondition) << text;
-    EXPECT_THAT(parsed.status().message(), HasSubstr(why));
+// Switches of two rails may have the same name.
+TEST(InfinibandTopology, HoldsSeveralSubnets) {
+  std::vector<subnet::Subnet> rails;
+  for (const char rail : {'1', '2'}) {
+    subnet::Builder builder;
+    const std::string text = Format(
+        "Switch 65 \"S-00000000000000a{0}\" # \"leaf\" base port 0 lid 1 lmc 0\n"
+        "[1] \"H-000000000000000{0}\"[1](b{0}) # \"n1 mlx5_{0}\" lid 5 4xNDR\n",
+        rail);
+    ASSERT_TRUE(subnet::AddFile("net.txt", text, builder).ok());
+    rails.push_back(builder.Finish());
   }
+  const subnet::Subnet* const subnets[] = {&rails[0], &rails[1]};
+  const InfinibandTopology topology = InfinibandTopology::Of(subnets);
+  EXPECT_EQ(Where(topology, "0000:0000:0000:00b1"), "leaf 00000000000000a1 port 1");
+  EXPECT_EQ(Where(topology, "0000:0000:0000:00b2"), "leaf 00000000000000a2 port 1");
 }
 
 Fleet EightNodes() {
@@ -198,7 +180,7 @@ TEST(Sites, PlaceInfinibandPortsByTheTopology) {
   Sites sites;
   const PortView& port = view.Find("n6")->ports.at(0);
   EXPECT_EQ(sites.Of(port), Site());
-  sites.set_infiniband(Parse(Fixture("two_leaves.txt")));
+  sites.set_infiniband(TopologyOf(Fixture("two_leaves.txt")));
   EXPECT_EQ(sites.Of(port).leaf, "ib-leaf-2");
   EXPECT_EQ(sites.LeafPort(port), "2");
   EXPECT_EQ(sites.Cover(view), (TopologyCoverage{.placed = 8}));
@@ -214,7 +196,7 @@ TEST(Sites, PlaceInfinibandPortsByTheTopology) {
 TEST(Fleet, RemembersTheSwitchesOfTheTopology) {
   Fleet fleet = EightNodes();
   (void)fleet.TakeChanged();
-  const InfinibandTopology topology = Parse(Fixture("two_leaves.txt"));
+  const InfinibandTopology topology = TopologyOf(Fixture("two_leaves.txt"));
   fleet.SetInfiniband(&topology);
   EXPECT_EQ(fleet.TakeChanged().size(), 8U);
   v1::NodeSnapshot down = testing::InfinibandNode({.number = 6, .rails = 1, .gpu = false});
@@ -230,7 +212,7 @@ TEST(Sites, PreferWhatIsHeardToTheTopology) {
   Fleet fleet = EightNodes();
   const FleetView view(fleet);
   Sites sites;
-  sites.set_infiniband(Parse(Fixture("two_leaves.txt")));
+  sites.set_infiniband(TopologyOf(Fixture("two_leaves.txt")));
   v1::LldpNeighbor neighbor;
   neighbor.set_system_name("heard");
   neighbor.set_port_id("swp9");
@@ -251,44 +233,9 @@ TEST(Sites, CountWhatTheTopologyDoesNotKnowAndWhatIsNotAsItSays) {
   fleet.Put(down, {});
   fleet.Put(testing::RoceNode({.number = 10, .rails = 1, .gpu = false}), {});
   Sites sites;
-  sites.set_infiniband(Parse(Fixture("two_leaves.txt")));
+  sites.set_infiniband(TopologyOf(Fixture("two_leaves.txt")));
   EXPECT_EQ(sites.Cover(FleetView(fleet)),
             (TopologyCoverage{.placed = 7, .unknown = 1, .lid_mismatches = 1}));
-}
-
-TEST(TopologyFile, IsReadAgainOnceItHasChangedAndStays) {
-  testing::TempTree tree;
-  const std::string path = tree.path() + "/ib.txt";
-  TopologyFile file(path);
-  EXPECT_EQ(file.Read().status().code(), Code::kNotFound);
-  EXPECT_THAT(file.Read().status().message(), HasSubstr(path));
-  EXPECT_FALSE(file.ReadWhenChanged().has_value());
-  std::ofstream(path) << "half of";
-  EXPECT_FALSE(file.ReadWhenChanged().has_value()) << "it may be being written";
-  std::ofstream(path) << Fixture("two_leaves.txt");
-  EXPECT_FALSE(file.ReadWhenChanged().has_value());
-  const auto read = file.ReadWhenChanged();
-  ASSERT_TRUE(read.has_value());
-  ASSERT_TRUE(read->ok()) << read->status().message();
-  EXPECT_EQ((*read)->ports(), 9u);
-  EXPECT_FALSE(file.ReadWhenChanged().has_value()) << "once";
-  std::ofstream(path) << "hello\n";
-  EXPECT_FALSE(file.ReadWhenChanged().has_value());
-  const auto bad = file.ReadWhenChanged();
-  ASSERT_TRUE(bad.has_value());
-  EXPECT_THAT(bad->status().message(), StartsWith(path + ": expected ibnetdiscover output"));
-  EXPECT_FALSE(file.ReadWhenChanged().has_value()) << "told once";
-  EXPECT_FALSE(TopologyFile("").ReadWhenChanged().has_value());
-}
-
-TEST(TopologyFile, IsAsOldAsTheOlderOfItsTwoTimes) {
-  const WallTime written(1'800'000'000s);
-  EXPECT_EQ(MadeAt("", written), written);
-  EXPECT_EQ(MadeAt("2024-01-15 10:30:00", written), written);
-  EXPECT_EQ(MadeAt("Sat Nov 21 09:30:12 2099", written), written) << "a clock that is ahead";
-  const WallTime old = MadeAt("Tue Jun  5 14:15:10 2007", written);
-  EXPECT_NEAR(std::chrono::duration<double>(old.time_since_epoch()).count(), 1'181'052'910, 86'400)
-      << "in whatever time zone this runs";
 }
 
 }  // namespace

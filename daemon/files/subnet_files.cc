@@ -1,0 +1,162 @@
+#include "daemon/files/subnet_files.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/input.h"
+#include "base/text.h"
+#include "subnet/files/formats.h"
+#include "subnet/plan.h"
+
+namespace fabric {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kProblemsKept = 50;
+
+bool IsSkipped(const std::string& name) {
+  return name.starts_with('.') || name.ends_with(".new") || name.ends_with(".tmp");
+}
+
+Result<std::string> ReadText(const std::string& path) {
+  return ReadFile(path, subnet::kFileBytesMax);
+}
+
+// The time of the newest state that the files can show: their oldest one.
+WallTime MadeAtOf(const subnet::Subnet& subnet) {
+  WallTime made_at = WallTime::max();
+  for (const subnet::Source& source : subnet.sources())
+    made_at = std::min(made_at, MadeAt(source.made_on, StateOf(source.file).modified_at));
+  return made_at;
+}
+
+void AddProblems(const subnet::Problems& problems, SubnetReading& reading) {
+  reading.problem_count += problems.count();
+  for (const subnet::Problem& problem : problems.kept())
+    if (reading.problems.size() < kProblemsKept)
+      reading.problems.push_back(subnet::ToString(problem));
+}
+
+}  // namespace
+
+Result<SubnetFiles::Listing> SubnetFiles::List() const {
+  std::error_code error;
+  if (!fs::is_directory(path_, error)) return Listing{{"", {.files = {path_}, .plan = ""}}};
+  Listing listing;
+  fs::recursive_directory_iterator entries(path_, error);
+  for (const auto end = fs::recursive_directory_iterator(); !error && entries != end;
+       entries.increment(error)) {
+    const fs::path& path = entries->path();
+    const bool skipped = IsSkipped(path.filename());
+    if (entries->is_directory(error)) {
+      if (skipped || entries.depth() > 0) entries.disable_recursion_pending();
+      continue;
+    }
+    if (skipped || error) continue;
+    Paths& paths = listing[entries.depth() == 0 ? "" : path.parent_path().filename().string()];
+    if (path.stem() == "plan")
+      paths.plan = path;
+    else
+      paths.files.push_back(path);
+    if (listing.size() > kSubnetsMax || paths.files.size() > kFilesMax)
+      return Status(Code::kResourceExhausted,
+                    Format("{}: expected at most {} subdirectories with {} files each, saw more",
+                           path_, kSubnetsMax, kFilesMax));
+  }
+  if (error) return FromErrno(error.value(), path_);
+  std::erase_if(listing, [](const auto& each) { return each.second.files.empty(); });
+  if (listing.empty()) return Status(Code::kNotFound, path_ + ": expected a file, saw none");
+  for (auto& [name, paths] : listing) std::ranges::sort(paths.files);
+  return listing;
+}
+
+std::vector<SubnetFiles::Version> SubnetFiles::VersionsOf(const Paths& paths) {
+  std::vector<Version> versions;
+  for (const std::string& file : paths.files) versions.emplace_back(file, StateOf(file));
+  if (!paths.plan.empty()) versions.emplace_back(paths.plan, StateOf(paths.plan));
+  return versions;
+}
+
+Status SubnetFiles::ReadSubnet(const std::string& name, const Paths& paths,
+                               SubnetReading& reading) {
+  ASSIGN_OR_RETURN(subnet::Subnet subnet, subnet::ReadFiles(paths.files, ReadText));
+  AddProblems(subnet.problems(), reading);
+  std::optional<subnet::Plan> plan;
+  if (!paths.plan.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, ReadText(paths.plan));
+    ASSIGN_OR_RETURN(plan, subnet::ReadPlan(paths.plan, text));
+    AddProblems(plan->problems, reading);
+  }
+  Known& known = known_[name];
+  known.checks = subnet::Evaluate(subnet, plan ? &*plan : nullptr, {});
+  known.made_at = MadeAtOf(subnet);
+  known.subnet = std::move(subnet);
+  return {};
+}
+
+SubnetReading SubnetFiles::Combined(SubnetReading reading) const {
+  std::vector<const subnet::Subnet*> subnets;
+  std::vector<std::pair<std::string, const subnet::Evaluation*>> checks;
+  WallTime made_at = WallTime::max();
+  for (const auto& [name, known] : known_) {
+    subnets.push_back(&known.subnet);
+    checks.emplace_back(name, &known.checks);
+    made_at = std::min(made_at, known.made_at);
+  }
+  reading.topology = fleet::InfinibandTopology::Of(subnets);
+  reading.topology.set_made_at(made_at);
+  reading.checks = subnet::Combine(checks);
+  return reading;
+}
+
+Result<SubnetReading> SubnetFiles::Read() {
+  looked_.clear();
+  read_.clear();
+  ASSIGN_OR_RETURN(const Listing listing, List());
+  SubnetReading reading;
+  for (const auto& [name, paths] : listing) {
+    read_[name] = looked_[name] = VersionsOf(paths);
+    if (const Status read = ReadSubnet(name, paths, reading); !read.ok())
+      reading.errors.push_back(read);
+  }
+  return Combined(std::move(reading));
+}
+
+std::optional<Result<SubnetReading>> SubnetFiles::ReadWhenChanged() {
+  if (path_.empty()) return std::nullopt;
+  const auto listing = List();
+  // Subnets stay as they are while their files are missing.
+  if (!listing.ok()) return std::nullopt;
+  SubnetReading reading;
+  bool changed =
+      std::erase_if(known_, [&](const auto& known) { return !listing->contains(known.first); }) > 0;
+  for (const auto& [name, paths] : *listing) {
+    std::vector<Version> now = VersionsOf(paths);
+    const bool is_new = now != read_[name];
+    if (now != std::exchange(looked_[name], now) || !is_new) continue;
+    read_[name] = std::move(now);
+    changed = true;
+    if (const Status read = ReadSubnet(name, paths, reading); !read.ok())
+      reading.errors.push_back(read);
+  }
+  if (!changed) return std::nullopt;
+  return Combined(std::move(reading));
+}
+
+WallTime MadeAt(const std::string& generated_on, WallTime modified_at) {
+  tm local{};
+  local.tm_isdst = -1;
+  const char* const end = strptime(generated_on.c_str(), "%a %b %d %H:%M:%S %Y", &local);
+  if (end == nullptr) return modified_at;
+  const time_t seconds = mktime(&local);
+  if (seconds < 0) return modified_at;
+  return std::min(modified_at, WallTime(std::chrono::seconds(seconds)));
+}
+
+}  // namespace fabric

@@ -1,0 +1,139 @@
+#include "daemon/files/subnet_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "base/text.h"
+#include "tests/testing/paths.h"
+#include "tests/testing/temp_tree.h"
+
+namespace fabric {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+std::string TwoLeaves() {
+  std::ifstream file(std::filesystem::path(testing::kSourceDir) /
+                     "tests/fixtures/infiniband/two_leaves.txt");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string OneLeaf(std::string_view name, int rail) {
+  return Format(
+      "Switch 65 \"S-00000000000000a{1}\" # \"{0}\" base port 0 lid 1 lmc 0\n"
+      "[1] \"H-000000000000000{1}\"[1](b{1}) # \"n1 mlx5_{1}\" lid 5 4xNDR\n",
+      name, rail);
+}
+
+std::set<std::string> RulesOf(const SubnetReading& reading, v1::Verdict verdict) {
+  std::set<std::string> rules;
+  for (const v1::Finding& finding : reading.checks.findings)
+    if (finding.verdict() == verdict) rules.insert(finding.rule());
+  return rules;
+}
+
+TEST(SubnetFiles, AreReadAgainOnceTheyHaveChangedAndStay) {
+  testing::TempTree tree;
+  const std::string path = tree.path() + "/ib.txt";
+  SubnetFiles files(path);
+  const auto missing = files.Read();
+  ASSERT_TRUE(missing.ok()) << missing.status().message();
+  ASSERT_THAT(missing->errors, SizeIs(1));
+  EXPECT_EQ(missing->errors[0].code(), Code::kNotFound);
+  EXPECT_THAT(missing->errors[0].message(), HasSubstr(path));
+  EXPECT_TRUE(missing->topology.empty());
+  EXPECT_FALSE(files.ReadWhenChanged().has_value());
+  tree.File("ib.txt", "half of");
+  EXPECT_FALSE(files.ReadWhenChanged().has_value()) << "it may be being written";
+  tree.File("ib.txt", TwoLeaves());
+  EXPECT_FALSE(files.ReadWhenChanged().has_value());
+  const auto read = files.ReadWhenChanged();
+  ASSERT_TRUE(read.has_value());
+  ASSERT_TRUE(read->ok()) << read->status().message();
+  EXPECT_EQ((*read)->topology.ports(), 9u);
+  EXPECT_THAT((*read)->errors, IsEmpty());
+  EXPECT_GT((*read)->checks.counts.pass(), 0u);
+  EXPECT_FALSE(files.ReadWhenChanged().has_value()) << "once";
+  tree.File("ib.txt", "hello\n");
+  EXPECT_FALSE(files.ReadWhenChanged().has_value());
+  const auto bad = files.ReadWhenChanged();
+  ASSERT_TRUE(bad.has_value());
+  ASSERT_TRUE(bad->ok());
+  EXPECT_THAT((*bad)->errors[0].message(), StartsWith(path + ": expected output of ibnetdiscover"));
+  EXPECT_EQ((*bad)->topology.ports(), 9u) << "the last state stays";
+  EXPECT_FALSE(files.ReadWhenChanged().has_value()) << "reported once";
+  EXPECT_FALSE(SubnetFiles("").ReadWhenChanged().has_value());
+}
+
+// One directory for each rail. A bad one does not affect the other.
+TEST(SubnetFiles, ReadsASubnetFromEachDirectory) {
+  testing::TempTree tree;
+  tree.File("rail1/net.txt", OneLeaf("leaf", 1) + "[2] \"H-zz\"[1](c) # \"n2\" lid 6 4xNDR\n")
+      .File("rail2/net.txt", OneLeaf("leaf", 2))
+      .File("rail2/net.txt.new", "half of")
+      .File("rail3/net.txt", "nothing\n")
+      .File("rail4/.hidden", "nothing\n");
+  SubnetFiles files(tree.path());
+  const auto read = files.Read();
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->topology.ports(), 2u);
+  EXPECT_THAT(read->problems, ElementsAre(HasSubstr("rail1/net.txt:3: expected a cable such as")));
+  ASSERT_THAT(read->errors, SizeIs(1));
+  EXPECT_THAT(read->errors[0].message(), HasSubstr("rail3/net.txt: expected output of"));
+  std::set<std::string> ids;
+  for (const v1::Finding& finding : read->checks.findings)
+    EXPECT_TRUE(ids.insert(finding.id()).second) << finding.ShortDebugString();
+  EXPECT_TRUE(RulesOf(*read, v1::VERDICT_UNKNOWN).contains("subnet_routes_reach"))
+      << "no forwarding tables";
+  std::filesystem::remove_all(tree.path() + "/rail1");
+  const auto less = files.ReadWhenChanged();
+  ASSERT_TRUE(less.has_value() && less->ok());
+  EXPECT_EQ((*less)->topology.ports(), 1u) << "a removed subnet is gone";
+}
+
+TEST(SubnetFiles, ComparesWithTheCablePlan) {
+  testing::TempTree tree;
+  tree.File("net.txt", OneLeaf("leaf", 1)).File("plan.txt", OneLeaf("leaf", 1));
+  SubnetFiles files(tree.path());
+  auto read = files.Read();
+  ASSERT_TRUE(read.ok());
+  EXPECT_THAT(read->errors, IsEmpty());
+  EXPECT_FALSE(RulesOf(*read, v1::VERDICT_FAIL).contains("subnet_cables_as_planned"));
+  EXPECT_FALSE(RulesOf(*read, v1::VERDICT_UNKNOWN).contains("subnet_cables_as_planned"));
+  tree.File("plan.txt",
+            "Switch 65 \"S-00000000000000a1\" # \"leaf\" base port 0 lid 1 lmc 0\n"
+            "[2] \"H-0000000000000001\"[1](b1) # \"n1 mlx5_1\" lid 5 4xNDR\n");
+  read = files.Read();
+  ASSERT_TRUE(read.ok());
+  EXPECT_TRUE(RulesOf(*read, v1::VERDICT_FAIL).contains("subnet_cables_as_planned"));
+}
+
+TEST(SubnetFiles, RefusesADirectoryWithoutFiles) {
+  testing::TempTree tree;
+  EXPECT_THAT(SubnetFiles(tree.path()).Read().status().message(),
+              HasSubstr(tree.path() + ": expected a file, saw none"));
+}
+
+TEST(SubnetFiles, AreAsOldAsTheOlderOfTheirTwoTimes) {
+  const WallTime written(1'800'000'000s);
+  EXPECT_EQ(MadeAt("", written), written);
+  EXPECT_EQ(MadeAt("2024-01-15 10:30:00", written), written);
+  EXPECT_EQ(MadeAt("Sat Nov 21 09:30:12 2099", written), written) << "a clock that is ahead";
+  const WallTime old = MadeAt("Tue Jun  5 14:15:10 2007", written);
+  EXPECT_NEAR(std::chrono::duration<double>(old.time_since_epoch()).count(), 1'181'052'910, 86'400)
+      << "in whatever time zone this runs";
+}
+
+}  // namespace
+}  // namespace fabric
