@@ -38,11 +38,12 @@ struct LatencyPlan {
 
 template <class Kind>
 Status CheckLatency(const v1::ProbeSpec& spec, const Kind& wanted) {
-  constexpr std::uint32_t kIterationsMax = 1'000'000;
+  constexpr std::uint32_t kLatencyIterationsMax = 1'000'000;
   RETURN_IF_ERROR(CheckCommon(spec));
   // Before they are added.
-  RETURN_IF_ERROR(CheckBound({"iterations", wanted.iterations(), 0, kIterationsMax}));
-  RETURN_IF_ERROR(CheckBound({"warmup_iterations", wanted.warmup_iterations(), 0, kIterationsMax}));
+  RETURN_IF_ERROR(CheckBound({"iterations", wanted.iterations(), 0, kLatencyIterationsMax}));
+  RETURN_IF_ERROR(
+      CheckBound({"warmup_iterations", wanted.warmup_iterations(), 0, kLatencyIterationsMax}));
   return CheckBound({"message_bytes", wanted.message_bytes(), 0, 1 << 20});
 }
 

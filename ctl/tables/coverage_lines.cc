@@ -24,8 +24,11 @@ std::string RulesLine(const v1::Coverage& coverage) {
 
 std::string ReasonLine(const v1::UnreadReason& unread) {
   const std::vector<std::string> rules(unread.rules().begin(), unread.rules().end());
-  return Format("  {} on {}: {} ({})\n", Plural(unread.verdicts(), "verdict"),
-                Plural(unread.nodes(), "node"), unread.reason(), ListSome(rules, kNamesMax));
+  // 0: about a subnet
+  const std::string nodes =
+      unread.nodes() == 0 ? "" : Format(" on {}", Plural(unread.nodes(), "node"));
+  return Format("  {}{}: {} ({})\n", Plural(unread.verdicts(), "verdict"), nodes, unread.reason(),
+                ListSome(rules, kNamesMax));
 }
 
 std::string MissingLine(const v1::Coverage& coverage) {

@@ -55,7 +55,9 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   // Messages that wait for a slow agent; with more it is dropped with RESOURCE_EXHAUSTED.
   static constexpr std::size_t kQueuedMax = Limit("outbox_messages");
 
-  explicit AgentFront(Duration hello_within = std::chrono::seconds(Limit("hello_seconds")));
+  static constexpr std::chrono::seconds kHelloWithin{Limit("hello_seconds")};
+
+  explicit AgentFront(Duration hello_within = kHelloWithin);
   ~AgentFront() override;
 
   // Before the first agent can connect: listener and front need each other.

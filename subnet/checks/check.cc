@@ -188,6 +188,10 @@ v1::RuleInfo Info(const Check& check) {
 
 v1::Subject SubjectOf(const Subnet& subnet, End end) {
   const Node& node = subnet.node(end.node);
+  if (const Port* const port = subnet.FindPort(end);
+      IsAggregationNode(node) && port != nullptr && port->Peer().present() &&
+      subnet.node(port->peer).type == NodeType::kSwitch)
+    return SubjectOf(subnet, port->Peer());
   v1::Subject subject;
   if (node.type == NodeType::kSwitch) {
     subject.set_scope(v1::SCOPE_SWITCH);

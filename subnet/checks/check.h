@@ -114,6 +114,7 @@ Evaluation Combine(const std::vector<std::pair<std::string, const Evaluation*>>&
 v1::RuleInfo Info(const Check& check);
 
 // Subjects and remedies of findings.
+// An aggregation node is a part of its switch.
 v1::Subject SubjectOf(const Subnet& subnet, End end);
 v1::Subject SubjectOf(const Subnet& subnet, const Cable& cable);
 v1::Subject WholeSubnet();

@@ -128,6 +128,10 @@ void JudgeTiers(const CheckInput& input, Verdicts& out) {
   std::map<Tier, std::vector<RatedCable>> tiers;
   std::size_t unread = 0;
   for (const Cable& cable : subnet.Cables()) {
+    // They have fewer lanes than other adapters.
+    if (IsAggregationNode(subnet.node(cable.from.node)) ||
+        IsAggregationNode(subnet.node(cable.to.node)))
+      continue;
     const Rate rate = subnet.port(cable.from).rate.known() ? subnet.port(cable.from).rate
                                                            : subnet.port(cable.to).rate;
     if (rate.known())

@@ -69,8 +69,9 @@ void Graph::ReadDistances() {
       if (const std::uint32_t next = Next(index, port); next != kNoSwitch)
         neighbours[index].push_back(next);
     std::ranges::sort(neighbours[index]);
-    const auto rest = std::ranges::unique(neighbours[index]);
-    neighbours[index].erase(rest.begin(), rest.end());
+    // Not std::ranges::unique: clang 14 cannot compile it with the library of g++ 12.
+    neighbours[index].erase(std::unique(neighbours[index].begin(), neighbours[index].end()),
+                            neighbours[index].end());
   }
   std::vector<std::uint32_t> queue;
   for (std::uint32_t to = 0; to < size(); ++to) {

@@ -135,7 +135,9 @@ void CampaignWork::AddStalledHosts(v1::BlameReport& report) const {
   std::map<std::string, std::uint32_t> nodes;
   for (const plan::Port& port : plan.ports) nodes.emplace(port.port.node(), 0);
   if (2 * late.size() > nodes.size()) return;
-  for (const auto& [node, times] : late) {
+  for (const auto& entry : late) {
+    const std::string& node = entry.first;
+    const std::uint32_t times = entry.second;
     const bool named = std::any_of(
         report.suspects().begin(), report.suspects().end(), [&](const v1::Suspect& one) {
           return one.fault() == v1::FAULT_KIND_HOST_STALLED && one.node() == node;

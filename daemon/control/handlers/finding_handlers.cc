@@ -166,7 +166,7 @@ Status ListRules(State& state, const v1::ListRulesRequest& request, v1::ListRule
   return {};
 }
 
-// Without files of a subnet, its checks do not apply.
+// Without files of a subnet, its checks do not apply. The engine has counted the reasons of UNKNOWN.
 void AddSubnets(const State& state, v1::Coverage& coverage) {
   const auto checks = static_cast<std::uint32_t>(subnet::AllChecks().size());
   const auto& subnets = state.evaluator.subnets();
@@ -174,7 +174,6 @@ void AddSubnets(const State& state, v1::Coverage& coverage) {
   coverage.set_rules_judged(coverage.rules_judged() + more.rules_judged());
   coverage.set_rules_not_applicable(coverage.rules_not_applicable() + checks - more.rules_judged());
   coverage.mutable_judged()->MergeFrom(more.judged());
-  coverage.mutable_unread()->MergeFrom(more.unread());
 }
 
 Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& response,

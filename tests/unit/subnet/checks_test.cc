@@ -171,6 +171,14 @@ TEST(SubnetCableMutual, FailsForAnEndThatItsNodeDoesNotList) {
   EXPECT_THAT(UnknownRules(subnet), ::testing::Contains("subnet_cable_mutual"));
 }
 
+// The node that reduces data inside a switch has fewer lanes than the adapters.
+TEST(SubnetRateEqual, IgnoresAggregationNodes) {
+  TestSubnet made = testing::Make(FatTree{});
+  const std::uint32_t node = made.AddHost("Mellanox Technologies Aggregation Node");
+  made.cables[made.Connect(made.Find("leaf-1"), node)].rate = "2xHDR";
+  EXPECT_THAT(Failures(made.Read()), IsEmpty());
+}
+
 TEST(SubnetRateEqual, NamesTheSlowCable) {
   TestSubnet made = testing::Make(FatTree{});
   made.cables[2].rate = "1xHDR";
