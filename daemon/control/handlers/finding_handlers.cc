@@ -166,7 +166,7 @@ Status ListRules(State& state, const v1::ListRulesRequest& request, v1::ListRule
   return {};
 }
 
-// Without files of a subnet, its checks do not apply. The engine has counted the reasons of UNKNOWN.
+// Without files of a subnet, its checks do not apply. The engine counts the reasons of UNKNOWN.
 void AddSubnets(const State& state, v1::Coverage& coverage) {
   const auto checks = static_cast<std::uint32_t>(subnet::AllChecks().size());
   const auto& subnets = state.evaluator.subnets();
