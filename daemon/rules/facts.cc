@@ -22,7 +22,8 @@ v1::Evidence NotReadable(const fleet::NodeRecord& node, std::string what, std::s
                            .expected = "a value",
                            .seen = "not readable" + Reason(node.snapshot, source),
                            .source = std::move(source),
-                           .basis = "rule"});
+                           .basis = "rule",
+                           .unread = true});
 }
 
 }  // namespace
@@ -59,6 +60,7 @@ v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {
   evidence.set_seen(std::move(fact.seen));
   evidence.set_source(std::move(fact.source));
   evidence.set_basis(std::move(fact.basis));
+  evidence.set_unread(fact.unread);
   *evidence.mutable_read_at() = node.snapshot.taken_at();
   return evidence;
 }

@@ -46,6 +46,7 @@ struct Fact {
   std::string seen;
   std::string source;
   std::string basis;
+  bool unread = false;  // `seen` is the reason why the value could not be read.
 };
 // `read_at` is the time of the node's snapshot.
 v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact);

@@ -141,7 +141,8 @@ void JudgeRoutes(const Member& member, const GroupSummary& summary, Verdicts& ou
                                                   .expected = "a value",
                                                   .seen = "not readable",
                                                   .source = "ip rule",
-                                                  .basis = "rule"})});
+                                                  .basis = "rule",
+                                                  .unread = true})});
     const std::string basis =
         Format("{} nodes on rail {} are there", ToText(summary.shown[i]), port.rail->value());
     return out.Fail(

@@ -51,10 +51,10 @@ void AddMissingExpectations(const CoverageFacts& facts, v1::Coverage& coverage) 
         std::string(Expectations::descriptor()->FindFieldByNumber(field)->name()));
 }
 
-// "not readable: Permission denied", or what the finding says.
+// Why an input could not be read, or what the finding says.
 const std::string& ReasonOf(const v1::Finding& finding) {
   for (const v1::Evidence& evidence : finding.evidence())
-    if (evidence.seen().starts_with("not readable")) return evidence.seen();
+    if (evidence.unread()) return evidence.seen();
   return finding.title();
 }
 

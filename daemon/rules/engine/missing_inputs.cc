@@ -149,7 +149,8 @@ void MissingInputs::ReportUnknown(const std::vector<const Missing*>& same, v1::S
                                               .expected = "a value",
                                               .seen = Format("not readable: {}", reason),
                                               .source = info->source(each->member),
-                                              .basis = "rule"}));
+                                              .basis = "rule",
+                                              .unread = true}));
   }
   Verdicts out(rule->id, rule->severity);
   out.Unknown(std::move(subject), Format("{} could not be read: {}", info->what, reason),

@@ -124,8 +124,10 @@ void JudgeLoaded(const fleet::NodeView& node, Verdicts& out) {
     return out.Pass();
   if (!memory.has_nvidia_peermem_loaded() || !memory.has_nv_peer_mem_loaded()) {
     const std::string reason = Reason(snapshot);
+    std::vector<v1::Evidence> evidence = EvidenceOf(node, gpus, "not readable" + reason);
+    evidence.front().set_unread(true);
     out.Unknown(SubjectOf(node), "whether nvidia_peermem is loaded could not be read" + reason,
-                EvidenceOf(node, gpus, "not readable" + reason));
+                std::move(evidence));
     return;
   }
   out.Fail(SubjectOf(node),

@@ -94,16 +94,17 @@ void JudgeDevicePresence(const fleet::NodeView& node, Verdicts& out) {
     if (IsCardJudged(function)) return;
     cards.push_back(function.address());
   }
-  const auto evidence = [&](std::string seen, std::string basis) {
+  const auto evidence = [&](std::string seen, std::string basis, bool unread = false) {
     return ToEvidence(*node.node, {.what = "RDMA devices",
                                    .expected = "at least one",
                                    .seen = std::move(seen),
                                    .source = "sys/class/infiniband",
-                                   .basis = std::move(basis)});
+                                   .basis = std::move(basis),
+                                   .unread = unread});
   };
   if (const std::string why = DevicesUnknown(snapshot); !why.empty())
     return out.Unknown(SubjectOf(node), Format("RDMA devices could not be read: {}", why),
-                       {evidence("not readable: " + why, "rule")});
+                       {evidence("not readable: " + why, "rule", true)});
   const std::string with_cards =
       cards.empty() ? "no RDMA card" : Format("RDMA card {}", Listed(cards));
   if (snapshot.gpus().empty())

@@ -59,7 +59,8 @@ void JudgeAnswers(const fleet::NodeView& node, Verdicts& out) {
                                        .expected = "an answer",
                                        .seen = "not readable: " + gap->reason(),
                                        .source = gap->path().empty() ? "inspection" : gap->path(),
-                                       .basis = "rule"})});
+                                       .basis = "rule",
+                                       .unread = true})});
 }
 
 // uverbs_present
