@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "tests/testing/infiniband.h"
 #include "tests/testing/nodes.h"
 #include "tests/unit/blame/bench.h"
 
@@ -40,10 +41,9 @@ Fabric Discover() {
   for (std::uint32_t node = 0; node < kFabricNodes; ++node)
     fleet.Put(fabric::testing::InfinibandNode({.number = 10 + node, .rails = 1, .gpu = false}), {});
   fleet::Sites sites;
-  auto topology = fleet::InfinibandTopology::Parse(Discovered());
-  EXPECT_TRUE(topology.ok()) << topology.status().message();
-  topology->set_made_at(WallTime(std::chrono::seconds(1'800'000'000)));
-  sites.set_infiniband(*std::move(topology));
+  fleet::InfinibandTopology topology = fabric::testing::TopologyOf(Discovered());
+  topology.set_made_at(WallTime(std::chrono::seconds(1'800'000'000)));
+  sites.set_infiniband(std::move(topology));
   return FabricOf(fleet::FleetView(fleet), sites);
 }
 

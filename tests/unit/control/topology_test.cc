@@ -8,38 +8,28 @@
 #include <string_view>
 
 #include "daemon/control/controller.h"
-#include "daemon/fleet/infiniband_topology.h"
-#include "subnet/builder.h"
 #include "subnet/checks/check.h"
-#include "subnet/files/formats.h"
 #include "tests/testing/control_world.h"
+#include "tests/testing/infiniband.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::control {
 namespace {
 
 using testing::ControlWorld;
+using testing::SubnetOf;
 
 constexpr std::string_view kOneLeaf =
     "# Topology file: generated on Sat Nov 21 09:30:12 2026\n"
     "Switch 65 \"S-00000000000000a0\" # \"MF0;leaf:MQM9700/U1\" base\n"
     "[1] \"H-505400fffe000001\"[1](505400fffe000001) # \"n1\" lid 5 4xNDR\n";
 
-subnet::Subnet SubnetOf(std::string_view text) {
-  subnet::Builder builder;
-  const Status added = subnet::AddFile("net.txt", text, builder);
-  EXPECT_TRUE(added.ok()) << added.message();
-  return builder.Finish();
-}
-
 TEST(InfinibandTopology, CoversWhatTheFleetHasNow) {
   ControlWorld world;
   EXPECT_FALSE(world.controller->Infiniband().known);
   v1::NodeSnapshot node = testing::InfinibandNode({.number = 1, .rails = 1, .gpu = false});
   ASSERT_TRUE(world.agents.Connect(node).ok());
-  const subnet::Subnet leaf = SubnetOf(kOneLeaf);
-  const subnet::Subnet* const subnets[] = {&leaf};
-  world.controller->SetInfiniband(fleet::InfinibandTopology::Of(subnets), {}, world.agents.now());
+  world.controller->SetInfiniband(testing::TopologyOf(kOneLeaf), {}, world.agents.now());
   EXPECT_TRUE(world.controller->Infiniband().known);
   EXPECT_EQ(world.controller->Infiniband().cover.placed, 1U);
   EXPECT_EQ(world.controller->Infiniband().cover.unknown, 0U);

@@ -10,8 +10,7 @@
 #include "base/text.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
-#include "subnet/builder.h"
-#include "subnet/files/formats.h"
+#include "tests/testing/infiniband.h"
 #include "tests/testing/nodes.h"
 #include "tests/testing/paths.h"
 
@@ -20,20 +19,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::TopologyOf;
 
 std::string Fixture(const std::string& name) {
   std::ifstream file(std::filesystem::path(testing::kSourceDir) / "tests/fixtures/infiniband" /
                      name);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-InfinibandTopology TopologyOf(std::string_view text) {
-  subnet::Builder builder;
-  const Status added = subnet::AddFile("net.txt", text, builder);
-  EXPECT_TRUE(added.ok()) << added.message();
-  const subnet::Subnet all = builder.Finish();
-  const subnet::Subnet* const subnets[] = {&all};
-  return InfinibandTopology::Of(subnets);
 }
 
 // "leaf-1 port 3", or "-".
@@ -151,15 +142,11 @@ TEST(InfinibandTopology, DoesNotGuessWhereTwoCablesAreTold) {
 // Switches of two rails may have the same name.
 TEST(InfinibandTopology, HoldsSeveralSubnets) {
   std::vector<subnet::Subnet> rails;
-  for (const char rail : {'1', '2'}) {
-    subnet::Builder builder;
-    const std::string text = Format(
-        "Switch 65 \"S-00000000000000a{0}\" # \"leaf\" base port 0 lid 1 lmc 0\n"
-        "[1] \"H-000000000000000{0}\"[1](b{0}) # \"n1 mlx5_{0}\" lid 5 4xNDR\n",
-        rail);
-    ASSERT_TRUE(subnet::AddFile("net.txt", text, builder).ok());
-    rails.push_back(builder.Finish());
-  }
+  for (const char rail : {'1', '2'})
+    rails.push_back(testing::SubnetOf(
+        Format("Switch 65 \"S-00000000000000a{0}\" # \"leaf\" base port 0 lid 1 lmc 0\n"
+               "[1] \"H-000000000000000{0}\"[1](b{0}) # \"n1 mlx5_{0}\" lid 5 4xNDR\n",
+               rail)));
   const subnet::Subnet* const subnets[] = {&rails[0], &rails[1]};
   const InfinibandTopology topology = InfinibandTopology::Of(subnets);
   EXPECT_EQ(Where(topology, "0000:0000:0000:00b1"), "leaf 00000000000000a1 port 1");
