@@ -8,6 +8,8 @@
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/metrics.h"
 #include "daemon/api/rest/openapi.h"
+#include "daemon/web/web_files.h"
+#include "daemon/web/web_pages.h"
 #include "proto/fabric_service.h"
 
 namespace fabric {
@@ -50,6 +52,7 @@ std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& k
                    Needs(gate, {"/certificate-key.pem", {v1::ROLE_VIEWER}})});
   pages.push_back({"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; },
                    Needs(gate, {"/openapi.json", {v1::ROLE_VIEWER}})});
+  for (api::Page& page : web::WebPages(web::Files())) pages.push_back(std::move(page));
   return pages;
 }
 

@@ -20,7 +20,7 @@ std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate
                                    const api::Health& health, const api::CallMetrics& calls,
                                    const Transport& transport, const Clock& clock);
 
-// Of the REST server: `pages` and those about the API.
+// Of the REST server: `pages`, those about the API and the web page.
 std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key,
                                 access::Gate& gate);
 

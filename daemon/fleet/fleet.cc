@@ -138,6 +138,7 @@ Status Fleet::TakeMessage(const std::string& node, const Message& message, Momen
   RETURN_IF_ERROR(at->second.counters.Take(message, at->second.snapshot));
   Follow(message, at->second, now);
   at->second.reported_at = now;
+  at->second.counters_at = now.wall;
   MarkConnected(node, now);
   return {};
 }
@@ -196,7 +197,10 @@ std::vector<std::string> Fleet::ForgetViolations(Duration age, Moment now) {
 
 bool Fleet::AdvanceRates(const std::string& node, Moment now) {
   const auto at = nodes_.find(node);
-  return at != nodes_.end() && at->second.rates.Advance(at->second.snapshot, now.steady);
+  if (at == nodes_.end() || !at->second.rates.Advance(at->second.snapshot, now.steady))
+    return false;
+  history_.Take(node, at->second.snapshot, at->second.rates, now.wall);
+  return true;
 }
 
 void Fleet::MarkConnected(const std::string& node, Moment now) {
@@ -233,6 +237,7 @@ void Fleet::Restore(NodeRecord record) {
 
 void Fleet::Remove(const std::string& node) {
   nodes_.erase(node);
+  history_.Forget(node);
 }
 
 const NodeRecord* Fleet::Find(const std::string& node) const {

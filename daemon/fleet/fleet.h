@@ -14,6 +14,7 @@
 #include "daemon/fleet/counter_stream.h"
 #include "daemon/fleet/infiniband_topology.h"
 #include "daemon/fleet/rails.h"
+#include "daemon/fleet/rate_history.h"
 #include "fabric/v1/inventory.pb.h"
 
 namespace fabric {
@@ -56,6 +57,7 @@ struct NodeRecord {
   std::vector<SwitchOfPort> switches;
   CounterStream counters;  // Decoder of its counter samples
   CounterRates rates;
+  std::optional<WallTime> counters_at;                // Arrival of the last table or sample
   std::map<const Bound*, BoundViolation> violations;  // Since the controller started
   bool over_budget = false;                           // Violations in the last minutes
   std::optional<Claim> claim;                         // In the last minutes
@@ -109,6 +111,7 @@ class Fleet {
 
   const NodeRecord* Find(const std::string& node) const;  // nullptr: never reported
   const std::map<std::string, NodeRecord>& nodes() const { return nodes_; }
+  const RateHistory& history() const { return history_; }
 
  private:
   NodeRecord& Add(const std::string& name, Moment now);
@@ -119,6 +122,7 @@ class Fleet {
   bool FindSwitches(NodeRecord& record) const;
 
   std::map<std::string, NodeRecord> nodes_;
+  RateHistory history_;
   RailLayouts layouts_;
   const InfinibandTopology* infiniband_ = nullptr;
   std::vector<std::string> changed_;

@@ -38,6 +38,7 @@ WALLS = (
     ("daemon/control/", _SHARED + _PURE + ("subnet/", "daemon/store/", "daemon/control/")),
     ("daemon/api/", _SHARED + _PURE + ("daemon/access/", "daemon/store/", "daemon/control/",
                                        "daemon/api/")),
+    ("daemon/web/", _SHARED + ("daemon/api/rest/", "daemon/web/")),
     ("daemon/", _SHARED + ("subnet/", "daemon/")),
     # fabricctl makes tokens.
     ("ctl/", _SHARED + _PURE + ("daemon/access/tokens.h", "daemon/access/policy.h", "subnet/",

@@ -7,7 +7,9 @@
 
 #include "base/text.h"
 #include "daemon/api/rest/campaign_stream.h"
+#include "daemon/api/rest/negotiation.h"
 #include "daemon/api/rest/rest_text.h"
+#include "daemon/api/rest/result_matrix.h"
 #include "proto/field_mask.h"
 #include "proto/json.h"
 #include "proto/message_text.h"
@@ -84,10 +86,12 @@ std::string ResponseText(const HttpResponse& answer, const ResponseForm& form) {
   if (!answer.content_type.empty()) text += Format("Content-Type: {}\r\n", answer.content_type);
   if (!answer.allow.empty()) text += Format("Allow: {}\r\n", answer.allow);
   if (answer.status == 401) text += "WWW-Authenticate: Bearer\r\n";
-  text += "Cache-Control: no-store\r\n";
+  text += Format("Cache-Control: {}\r\n", answer.cache_control);
+  if (!answer.etag.empty()) text += Format("ETag: {}\r\n", answer.etag);
+  text += answer.headers;
   if (!form.keep_alive) text += "Connection: close\r\n";
   if (form.length == BodyLength::kChunked) text += "Transfer-Encoding: chunked\r\n";
-  if (form.length == BodyLength::kKnown && answer.status != 204)
+  if (form.length == BodyLength::kKnown && answer.status != 204 && answer.status != 304)
     text += Format("Content-Length: {}\r\n", answer.body.size());
   text += "\r\n";
   if (!form.head) text += answer.body;
@@ -141,7 +145,8 @@ std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Hand
   if (page != pages_.end()) {
     if (verb == "GET") {
       const Status admitted = page->admit ? page->admit(request.caller) : Status();
-      return admitted.ok() ? page->get() : ErrorResponse(HttpStatus(admitted.code()), admitted);
+      return admitted.ok() ? Negotiate(page->get(), request)
+                           : ErrorResponse(HttpStatus(admitted.code()), admitted);
     }
     HttpResponse response = ErrorResponse(
         405, {Code::kUnimplemented,
@@ -156,6 +161,8 @@ std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Hand
     return response;
   }
   const RestCall& call = std::get<RestCall>(match);
+  if (WantsMatrix(request, *call.request) && !head)
+    return StreamMatrix(call_, call, request.caller);
   if (WantsResults(*call.request) && !head) return StreamCampaign(call_, call, request.caller);
   if (!call.method->server_streaming()) return Answer(request, call);
   return Watch(request, call, head);

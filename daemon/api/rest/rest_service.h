@@ -22,6 +22,9 @@ struct HttpRequest {
   std::string_view target;  // Path and query, as they came
   std::string_view body;
   std::string_view last_event_id;  // Header Last-Event-ID; empty without
+  std::string_view accept = {};    // These headers; empty without
+  std::string_view accept_encoding = {};
+  std::string_view if_none_match = {};
   access::Caller caller = {};
   RequestHeaders headers = {};
 };
@@ -31,6 +34,11 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body;
   std::string allow;  // Header Allow; empty: none
+  std::string cache_control = "no-store";
+  std::string headers = {};  // Further header lines, each with its "\r\n"
+  // Of a file that does not change while the program runs.
+  std::string etag = {};            // With quotes; empty: none
+  std::string_view gzip_body = {};  // The same body in gzip; empty: none
 };
 
 // The client wants a stream of server-sent events.

@@ -56,6 +56,8 @@ class Certificates {
   Result<v1::Certificate> Start(const v1::CertificateRequest& request, Moment now);
   // NOT_FOUND, with the reason.
   Result<v1::GetCertificateResponse> Get(const std::string& id) const;
+  // Newest first: those older than the certificate `before` (empty: all).
+  std::vector<v1::Certificate> List(const std::string& before, std::size_t max) const;
 
   void Take(const std::string& campaign, const v1::PairResult& result);
   // Issues certificates that are ready. `unjudged`: nodes with changes that the rules have not

@@ -52,6 +52,17 @@ Result<v1::GetCertificateResponse> Certificates::Get(const std::string& id) cons
                                         Quoted(id), kKeptMax));
 }
 
+std::vector<v1::Certificate> Certificates::List(const std::string& before, std::size_t max) const {
+  std::vector<v1::Certificate> list;
+  auto at = known_.rbegin();
+  // A certificate that was dropped meanwhile was the oldest: none is older.
+  while (!before.empty() && at != known_.rend())
+    if ((at++)->second.answer.certificate().id() == before) break;
+  for (; at != known_.rend() && list.size() < max; ++at)
+    list.push_back(at->second.answer.certificate());
+  return list;
+}
+
 // Completes, signs and stores a certificate with a verdict.
 void Certificates::Sign(v1::GetCertificateResponse& response, Moment now) {
   v1::Certificate& certificate = *response.mutable_certificate();

@@ -1,4 +1,7 @@
 // Handlers about the controller, its nodes and their settings.
+#include <algorithm>
+#include <utility>
+
 #include "base/text.h"
 #include "base/version.h"
 #include "daemon/control/findings/silences.h"
@@ -63,6 +66,7 @@ Status GetNode(State& state, const v1::GetNodeRequest& request, v1::GetNodeRespo
   const fleet::NodeRecord& record = *state.fleet.Find(request.name());
   *response.mutable_summary() = Summarize(record, state.findings.FailingOn(record.name));
   *response.mutable_snapshot() = record.snapshot;
+  if (record.counters_at) *response.mutable_counters_at() = ToProto(*record.counters_at);
   if (auto coverage = state.evaluator.CoverageOf({record.name}))
     *response.mutable_coverage() = *std::move(coverage);
   return {};
@@ -135,12 +139,34 @@ Status ListDevices(State& state, const v1::ListDevicesRequest& request,
     const fleet::NodeView view = fleet::ViewOf(at->second, none, expectations);
     turn.AddCost(kCostOfView);
     std::size_t n = at->first == after.node ? after.position : 0;
-    for (; n < view.ports.size() && turn.HasRoom(); ++n)
-      turn.Offer(PortKey{.node = at->first, .position = n + 1}.Text(), Summarize(view.ports[n]),
+    for (; n < view.ports.size() && turn.HasRoom(); ++n) {
+      v1::DeviceSummary summary = Summarize(view.ports[n]);
+      summary.set_leaf(state.sites.Of(view.ports[n]).leaf);
+      summary.set_leaf_port(state.sites.LeafPort(view.ports[n]));
+      turn.Offer(PortKey{.node = at->first, .position = n + 1}.Text(), std::move(summary),
                  *response.mutable_devices());
+    }
     if (n < view.ports.size()) break;
   }
   turn.Finish(at == end, response);
+  return {};
+}
+
+Status GetCounterHistory(State& state, const v1::GetCounterHistoryRequest& request,
+                         v1::CounterHistory& response, Moment) {
+  RETURN_IF_ERROR(CheckNode(state, request.name()));
+  response = state.fleet.history().Of(request.name());
+  std::vector<std::string> known;
+  auto& ports = *response.mutable_ports();
+  for (const v1::PortCounterHistory& port : ports) known.push_back(port.device());
+  const auto is_other = [&](const v1::PortCounterHistory& port) {
+    return (!request.device().empty() && port.device() != request.device()) ||
+           (request.port() != 0 && port.port() != request.port());
+  };
+  ports.erase(std::remove_if(ports.begin(), ports.end(), is_other), ports.end());
+  if (ports.empty() && !request.device().empty() &&
+      std::find(known.begin(), known.end(), request.device()) == known.end() && !known.empty())
+    return NoSuch("device", request.device(), known);
   return {};
 }
 
@@ -185,8 +211,9 @@ Status InferProfile(State& state, const v1::InferProfileRequest&,
 }
 
 constexpr Handler kNodeHandlers[] = {
-    kHandler<&GetVersion>, kList<&ListNodes>,   kHandler<&GetNode>,      kHandler<&DeleteNode>,
-    kList<&ListDevices>,   kHandler<&DiffNode>, kHandler<&InferProfile>, kHandler<&CreateBackup>,
+    kHandler<&GetVersion>,   kList<&ListNodes>,       kHandler<&GetNode>,
+    kHandler<&DeleteNode>,   kList<&ListDevices>,     kHandler<&DiffNode>,
+    kHandler<&InferProfile>, kHandler<&CreateBackup>, kHandler<&GetCounterHistory>,
 };
 
 }  // namespace

@@ -44,6 +44,8 @@ constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
     {"CancelCampaign", v1::ROLE_OPERATOR},
     {"StartCertificate", v1::ROLE_OPERATOR},
     {"GetCertificate", v1::ROLE_VIEWER},
+    {"ListCertificates", v1::ROLE_VIEWER},
+    {"GetCounterHistory", v1::ROLE_VIEWER},
     {"GetMesh", v1::ROLE_VIEWER},
     {"CreateBackup", v1::ROLE_ADMIN},
     {"GetIdentity", v1::ROLE_VIEWER},

@@ -117,6 +117,27 @@ TEST(Certificates, PassWhenAllNodesAreWell) {
   EXPECT_EQ(world.Campaign(certificate.campaign()).state(), v1::CAMPAIGN_STATE_DONE);
 }
 
+TEST(Certificates, AreListedNewestFirstInPages) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(2);
+  const auto first = Start(world, Nodes(1));
+  const auto second = Start(world, Nodes(2));
+  ASSERT_TRUE(first.ok() && second.ok());
+  v1::ListCertificatesRequest request;
+  request.set_page_size(1);
+  request.set_fields("id,request");
+  v1::ListCertificatesResponse page;
+  ASSERT_TRUE(world.controller->Call(request, page, world.agents.now()).ok());
+  ASSERT_EQ(page.certificates_size(), 1);
+  EXPECT_EQ(page.certificates(0).id(), second->id());
+  request.set_page_token(page.next_page_token());
+  page.Clear();
+  ASSERT_TRUE(world.controller->Call(request, page, world.agents.now()).ok());
+  ASSERT_EQ(page.certificates_size(), 1);
+  EXPECT_EQ(page.certificates(0).id(), first->id());
+  EXPECT_EQ(page.certificates(0).request().nodes_size(), 1);
+}
+
 TEST(Certificates, AreSigned) {
   ControlWorld world(Signing());
   world.ConnectNodes(2);

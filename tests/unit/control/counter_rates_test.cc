@@ -54,6 +54,46 @@ TEST_F(MotionTest, IsJudgedWhenAWindowHasEnded) {
   EXPECT_THAT(world_.OpenFindings(), IsEmpty()) << "no sample came: no storm";
 }
 
+TEST_F(MotionTest, TheNodeHasTheTimeOfItsCounters) {
+  const auto counters_at = [&](const char* name) {
+    v1::GetNodeRequest request;
+    request.set_name(name);
+    v1::GetNodeResponse response;
+    EXPECT_TRUE(world_.controller->Call(request, response, world_.agents.now()).ok());
+    return response.has_counters_at() ? std::optional(response.counters_at().seconds())
+                                      : std::nullopt;
+  };
+  const auto before = counters_at("n2");
+  ASSERT_TRUE(before.has_value());
+  EXPECT_FALSE(counters_at("n1").has_value()) << "it sent no counters";
+  world_.agents.Advance(5s);
+  EXPECT_EQ(counters_at("n2"), before) << "a heartbeat has no counters";
+  Storm();
+  EXPECT_EQ(counters_at("n2"), *before + 5);
+}
+
+TEST_F(MotionTest, HasAHistoryByPort) {
+  const auto history_of = [&](const std::string& device, std::uint32_t port) {
+    v1::GetCounterHistoryRequest request;
+    request.set_name("n2");
+    request.set_device(device);
+    request.set_port(port);
+    v1::CounterHistory history;
+    const Status status = world_.controller->Call(request, history, world_.agents.now());
+    EXPECT_EQ(status.code(), device == "mlx5_9" ? Code::kNotFound : Code::kOk);
+    return history;
+  };
+  EXPECT_EQ(history_of("", 0).ports_size(), 0) << "no window ended";
+  world_.agents.Advance(65s);
+  EXPECT_EQ(history_of("", 0).ended_at_size(), 2);
+  EXPECT_EQ(history_of("", 0).ports_size(), 2);
+  const v1::CounterHistory one = history_of("mlx5_1", 1);
+  ASSERT_EQ(one.ports_size(), 1);
+  EXPECT_EQ(one.ports(0).device(), "mlx5_1");
+  EXPECT_GT(one.ports(0).series_size(), 0);
+  history_of("mlx5_9", 0);
+}
+
 TEST_F(MotionTest, OfANodeThatIsLostSaysNothingNew) {
   Storm();
   world_.agents.Advance(10s);

@@ -1,0 +1,20 @@
+// The form of an answer that the client accepts: 304 for a known ETag, gzip when it accepts it.
+// Pure.
+#pragma once
+
+#include <string_view>
+
+#include "daemon/api/rest/rest_service.h"
+
+namespace fabric::api {
+
+// Whether the header Accept-Encoding has this coding with a quality above 0, or "*".
+bool AcceptsCoding(std::string_view accept_encoding, std::string_view coding);
+
+// Whether the header If-None-Match has this ETag or "*".
+bool MatchesTag(std::string_view if_none_match, std::string_view etag);
+
+// An answer without ETag and gzip body is unchanged.
+HttpResponse Negotiate(HttpResponse answer, const HttpRequest& request);
+
+}  // namespace fabric::api

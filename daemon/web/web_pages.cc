@@ -1,0 +1,59 @@
+#include "daemon/web/web_pages.h"
+
+#include <string>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/text.h"
+
+namespace fabric::web {
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> kContentTypes[] = {
+    {".html", "text/html; charset=utf-8"},
+    {".js", "text/javascript; charset=utf-8"},
+    {".css", "text/css; charset=utf-8"},
+    {".svg", "image/svg+xml"},
+};
+
+std::string ContentTypeOf(std::string_view path) {
+  for (const auto& [end, type] : kContentTypes)
+    if (path.ends_with(end)) return std::string(type);
+  return "application/octet-stream";
+}
+
+// Everything comes from this server; no other site may show the page in a frame.
+constexpr std::string_view kSecurityHeaders =
+    "Content-Security-Policy: default-src 'self'; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n";
+
+api::Page PageOf(const File& file, std::string path) {
+  const bool hashed = file.path.starts_with("/assets/");
+  api::HttpResponse response{
+      .content_type = ContentTypeOf(file.path),
+      .cache_control = hashed ? "public, max-age=31536000, immutable" : "no-cache",
+      .headers = std::string(kSecurityHeaders),
+      .etag = Format("\"{:016x}\"", Fnv(file.body)),
+      .gzip_body = file.gzip_body};
+  return {std::move(path), [response, body = file.body] {
+            api::HttpResponse answer = response;
+            answer.body = body;
+            return answer;
+          }};
+}
+
+}  // namespace
+
+std::vector<api::Page> WebPages(std::span<const File> files) {
+  std::vector<api::Page> pages;
+  for (const File& file : files) {
+    pages.push_back(PageOf(file, std::string(file.path)));
+    if (file.path == "/index.html") pages.push_back(PageOf(file, "/"));
+  }
+  return pages;
+}
+
+}  // namespace fabric::web

@@ -1,0 +1,199 @@
+// Campaigns: list, and the form that starts one.
+import { list, post } from "../api";
+import { Age, LoadError, Loading, Panel, Progress, State, Value } from "../parts/basics";
+import { Field, Form, text } from "../parts/form";
+import { Table, type Column } from "../parts/table";
+import { MISSING, byName, count, duration, names, word } from "../format";
+import { hashOf } from "../router";
+import { mayOperate, useLoad, useSession } from "../session";
+import type { Campaign } from "../types";
+
+const PATTERNS = [
+  "ALL_PAIRS",
+  "RANDOM_REGULAR",
+  "RING",
+  "SAME_LEAF",
+  "ACROSS",
+  "CROSS_RAIL",
+  "ONE_TO_MANY",
+  "MANY_TO_ONE",
+];
+const KINDS: [string, string][] = [
+  ["rc_write_latency", "latency"],
+  ["rc_write_bandwidth", "bandwidth"],
+  ["ud_ping", "ping and loss"],
+  ["path_mtu", "path MTU"],
+];
+
+export const doneOf = (one: Campaign): number =>
+  one.probes_ok + one.probes_failed + one.probes_cancelled;
+
+export function CampaignState({ campaign }: { campaign: Campaign }) {
+  const state = word(campaign.state, "CAMPAIGN_STATE");
+  return <State text={state} good={state === "done"} bad={false} />;
+}
+
+export function CampaignProgress({ campaign }: { campaign: Campaign }) {
+  if (campaign.state !== "CAMPAIGN_STATE_RUNNING")
+    return (
+      <>
+        {count(doneOf(campaign))} of {count(campaign.probes_planned)}
+      </>
+    );
+  return (
+    <>
+      <Progress
+        done={doneOf(campaign)}
+        total={campaign.probes_planned}
+        label={`Progress of ${campaign.id}`}
+      />{" "}
+      {campaign.remaining_seconds === undefined
+        ? "no estimate yet"
+        : `${duration(campaign.remaining_seconds)} left`}
+    </>
+  );
+}
+
+const kindsOf = (one: Campaign) =>
+  (one.spec?.probes ?? [])
+    .map(
+      (probe) =>
+        KINDS.find(([kind]) => kind in probe)?.[1] ??
+        Object.keys(probe).find((key) => typeof probe[key] === "object") ??
+        "?",
+    )
+    .join(", ");
+
+const COLUMNS: Column<Campaign>[] = [
+  {
+    title: "Campaign",
+    sort: (one) => one.id,
+    cell: (one) => <a href={hashOf(["campaigns", one.id])}>{one.id}</a>,
+  },
+  { title: "State", sort: (one) => one.state, cell: (one) => <CampaignState campaign={one} /> },
+  { title: "Probes", cell: (one) => <CampaignProgress campaign={one} /> },
+  {
+    title: "Failed",
+    numeric: true,
+    sort: (one) => one.probes_failed,
+    cell: (one) => count(one.probes_failed),
+  },
+  {
+    title: "Too slow",
+    numeric: true,
+    minor: true,
+    sort: (one) => one.probes_below_expectation,
+    cell: (one) => count(one.probes_below_expectation),
+  },
+  {
+    title: "Suspects",
+    numeric: true,
+    sort: (one) => one.blame?.suspects.length,
+    cell: (one) => <Value text={count(one.blame?.suspects.length)} why="no report" />,
+  },
+  { title: "Measures", minor: true, cell: (one) => kindsOf(one) || MISSING },
+  {
+    title: "Nodes",
+    minor: true,
+    cell: (one) => (one.spec?.nodes.length ? count(one.spec.nodes.length) : "all"),
+  },
+  { title: "Started", sort: (one) => one.started_at, cell: (one) => <Age at={one.started_at} /> },
+];
+
+function StartForm() {
+  const submit = async (data: FormData) => {
+    const kinds = KINDS.map(([kind]) => kind).filter((kind) => data.get(kind) === "on");
+    if (kinds.length === 0) throw new Error("Measures: expected at least one");
+    const rails = names(text(data, "rails")).map((rail) => {
+      if (!/^\d+$/.test(rail)) throw new Error(`Rails: expected numbers, saw "${rail}"`);
+      return Number(rail);
+    });
+    const campaign = await post<Campaign>("/v1/campaigns", {
+      spec: {
+        probes: kinds.map((kind) => ({ [kind]: {} })),
+        nodes: names(text(data, "nodes")),
+        rails,
+        pattern: `CAMPAIGN_PATTERN_${text(data, "pattern")}`,
+        hub: text(data, "hub"),
+        until_decided: data.get("until_decided") === "on",
+        include_busy: data.get("include_busy") === "on",
+      },
+    });
+    location.hash = hashOf(["campaigns", campaign.id]);
+  };
+  return (
+    <Form label="Start campaign" submit={submit}>
+      <Field label="Nodes" hint=" empty: all">
+        <textarea name="nodes" rows={2} placeholder="gpu-0001, gpu-0002" />
+      </Field>
+      <div class="row">
+        <Field label="Rails" hint=" empty: all">
+          <input name="rails" size={8} placeholder="0, 1" />
+        </Field>
+        <Field label="Pattern">
+          <select name="pattern">
+            {PATTERNS.map((one) => (
+              <option key={one} value={one}>
+                {one.toLowerCase().replaceAll("_", " ")}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field label="Hub" hint=" for one to many, many to one">
+          <input name="hub" size={12} />
+        </Field>
+      </div>
+      <fieldset>
+        <legend>Measures</legend>
+        {KINDS.map(([kind, label], index) => (
+          <label class="check" key={kind}>
+            <input type="checkbox" name={kind} defaultChecked={index < 2} /> {label}
+          </label>
+        ))}
+      </fieldset>
+      <label class="check">
+        <input type="checkbox" name="until_decided" /> end as soon as the fault is located
+      </label>
+      <label class="check">
+        <input type="checkbox" name="include_busy" /> include ports that carry traffic
+      </label>
+    </Form>
+  );
+}
+
+export function CampaignsPage() {
+  const { identity } = useSession();
+  const { value, error } = useLoad(
+    "campaigns",
+    (signal) => list<Campaign>("/v1/campaigns", "campaigns", {}, 1000, signal),
+    ["campaign"],
+    5000,
+  );
+  const rows = value?.items.slice().sort((a, b) => byName(b.id, a.id)) ?? [];
+  return (
+    <>
+      <h1>Campaigns</h1>
+      <LoadError error={error} />
+      <Panel title="Campaigns">
+        {!value ? (
+          !error && <Loading />
+        ) : (
+          <Table
+            rows={rows}
+            columns={COLUMNS}
+            keyOf={(one) => one.id}
+            caption="Campaigns"
+            empty="No campaign yet."
+          />
+        )}
+      </Panel>
+      <Panel title="Start a campaign">
+        {mayOperate(identity) ? (
+          <StartForm />
+        ) : (
+          <p class="muted">To start a campaign, the role operator is needed.</p>
+        )}
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,184 @@
+// One node: its ports, open findings, gaps.
+import { ApiError, get, list } from "../api";
+import { Age, Empty, Facts, LoadError, Loading, Panel, State, Value } from "../parts/basics";
+import { FindingTable } from "./findings";
+import { NodeState } from "./nodes";
+import { Table, type Column } from "../parts/table";
+import { MISSING, bitRate, byName, count, priorities, word } from "../format";
+import { hashOf } from "../router";
+import { useLoad } from "../session";
+import type { DeviceSummary, Finding, NodeSnapshot, NodeSummary } from "../types";
+
+interface NodeData {
+  summary: NodeSummary;
+  snapshot: NodeSnapshot;
+  devices: DeviceSummary[];
+  devicesError: string;
+  findings: Finding[];
+}
+
+async function load(name: string, signal: AbortSignal): Promise<NodeData> {
+  const node = await get<{ summary: NodeSummary; snapshot: NodeSnapshot }>(
+    `/v1/nodes/${encodeURIComponent(name)}`,
+    {},
+    signal,
+  );
+  const findings = await list<Finding>(
+    "/v1/findings",
+    "findings",
+    { node: name, include_unknown: true },
+    1000,
+    signal,
+  );
+  try {
+    const devices = await list<DeviceSummary>(
+      "/v1/devices",
+      "devices",
+      { node: name },
+      1000,
+      signal,
+    );
+    return { ...node, devices: devices.items, devicesError: "", findings: findings.items };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status === 0) throw error;
+    return { ...node, devices: [], devicesError: error.message, findings: findings.items };
+  }
+}
+
+export function PortState({ device }: { device: DeviceSummary }) {
+  const state = word(device.state, "PORT_STATE").toUpperCase();
+  return <State text={state} good={state === "ACTIVE"} bad={state === "DOWN"} />;
+}
+
+export const PORT_COLUMNS: Column<DeviceSummary>[] = [
+  {
+    title: "Port",
+    sort: (one) => `${one.device}/${one.port}`,
+    cell: (one) => (
+      <a href={hashOf(["nodes", one.node, one.device, String(one.port)])}>
+        {one.device}/{one.port}
+      </a>
+    ),
+  },
+  {
+    title: "Rail",
+    numeric: true,
+    sort: (one) => one.rail,
+    cell: (one) => <Value text={count(one.rail)} why="not a fabric port" />,
+  },
+  { title: "State", sort: (one) => one.state, cell: (one) => <PortState device={one} /> },
+  {
+    title: "Rate",
+    numeric: true,
+    sort: (one) => (one.rate_bps === undefined ? undefined : Number(one.rate_bps)),
+    cell: (one) => (
+      <Value text={bitRate(one.rate_bps === undefined ? undefined : Number(one.rate_bps))} />
+    ),
+  },
+  {
+    title: "Netdev",
+    minor: true,
+    sort: (one) => one.netdev,
+    cell: (one) => <Value text={one.netdev || MISSING} why="no netdev" />,
+  },
+  {
+    title: "MTU",
+    numeric: true,
+    sort: (one) => one.active_mtu_bytes,
+    cell: (one) => (
+      <>
+        <Value text={count(one.active_mtu_bytes)} /> /{" "}
+        <Value text={count(one.netdev_mtu_bytes)} why="no netdev" />
+      </>
+    ),
+  },
+  {
+    title: "PFC",
+    minor: true,
+    sort: (one) => one.pfc_enabled_mask,
+    cell: (one) => <Value text={priorities(one.pfc_enabled_mask)} why="DCB was not read" />,
+  },
+  {
+    title: "Leaf",
+    sort: (one) => one.leaf,
+    cell: (one) =>
+      one.leaf ? (
+        <a href={hashOf(["topology"], { leaf: one.leaf })}>{one.leaf}</a>
+      ) : (
+        <Value text={MISSING} why="no LLDP neighbor and no topology file" />
+      ),
+  },
+];
+
+export function NodePage({ name }: { name: string }) {
+  const { value, error } = useLoad<NodeData>(
+    `node ${name}`,
+    (signal) => load(name, signal),
+    ["node", "finding", "port"],
+    15_000,
+  );
+  if (!value)
+    return (
+      <>
+        <h1>Node {name}</h1>
+        <Loading error={error} />
+      </>
+    );
+  const { summary, snapshot } = value;
+  return (
+    <>
+      <nav class="crumbs" aria-label="Path">
+        <a href={hashOf(["nodes"])}>Nodes</a> / {name}
+      </nav>
+      <h1>
+        {name} <NodeState node={summary} />
+      </h1>
+      <LoadError error={error} />
+      <Facts
+        rows={[
+          ["State since", <Age at={summary.state_since} />],
+          ["Last report", <Age at={summary.reported_at} />],
+          ["Product", <Value text={snapshot.host?.product ?? MISSING} />],
+          ["Kernel", <Value text={summary.kernel_release || MISSING} />],
+          ["Agent", <Value text={summary.agent_version || MISSING} />],
+          ["GPUs", count(summary.gpus)],
+        ]}
+      />
+      {summary.lost_reason !== "" && <p class="error">Lost: {summary.lost_reason}</p>}
+      <Panel title="Ports">
+        {value.devicesError !== "" ? (
+          <Empty>{value.devicesError}</Empty>
+        ) : (
+          <Table
+            rows={value.devices}
+            columns={PORT_COLUMNS}
+            keyOf={(one) => `${one.device}/${one.port}`}
+            caption="Ports"
+            empty="The node has no RDMA port."
+          />
+        )}
+      </Panel>
+      <Panel title="Findings">
+        <FindingTable findings={value.findings} empty="No finding about this node." />
+      </Panel>
+      <Panel title="Values that could not be read">
+        {snapshot.gaps.length === 0 ? (
+          <Empty>None.</Empty>
+        ) : (
+          <Table
+            rows={[...snapshot.gaps].sort((a, b) => byName(a.path, b.path))}
+            keyOf={(gap) => `${gap.inspector} ${gap.subject} ${gap.path}`}
+            caption="Gaps"
+            empty=""
+            name="gap"
+            columns={[
+              { title: "Subject", cell: (gap) => gap.subject || "node" },
+              { title: "Where", cell: (gap) => <code>{gap.path}</code> },
+              { title: "Why", cell: (gap) => gap.reason },
+            ]}
+          />
+        )}
+      </Panel>
+    </>
+  );
+}

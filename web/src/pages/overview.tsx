@@ -1,0 +1,326 @@
+// Overview: what is wrong now, by cause; how much is covered; what changed lately.
+import { get, list } from "../api";
+import {
+  Age,
+  Empty,
+  LoadError,
+  Loading,
+  NodeLink,
+  Panel,
+  PortLink,
+  Severity,
+  State,
+  SubjectLink,
+  Value,
+} from "../parts/basics";
+import { SEVERITIES, count, percent, severityRank, word } from "../format";
+import { hashOf } from "../router";
+import { useLoad, useSession } from "../session";
+import type { FabricEvent, Finding, MeshStatus, NodeSummary, VerdictCounts } from "../types";
+
+const NODE_FIELDS = "name,state,state_since,ports,ports_active,lost_reason";
+const FINDING_FIELDS =
+  "id,rule,verdict,severity,subject,title,opened_at,explains,explained_by,acknowledged,silenced,common_cause,affected_total,affected";
+const CAUSES_SHOWN = 12;
+const EVENTS_SHOWN = 12;
+
+interface Overview {
+  nodes: NodeSummary[];
+  findings: Finding[];
+  counts: VerdictCounts | undefined;
+  mesh: MeshStatus | undefined;
+}
+
+async function load(signal: AbortSignal): Promise<Overview> {
+  const [nodes, findings, first, mesh] = await Promise.all([
+    list<NodeSummary>("/v1/nodes", "nodes", { fields: NODE_FIELDS }, 10_000, signal),
+    list<Finding>("/v1/findings", "findings", { fields: FINDING_FIELDS }, 5000, signal),
+    get<{ counts?: VerdictCounts }>("/v1/findings", { page_size: 1, fields: "id" }, signal),
+    get<MeshStatus>("/v1/mesh", { page_size: 1 }, signal).catch(() => undefined),
+  ]);
+  return { nodes: nodes.items, findings: findings.items, counts: first.counts, mesh };
+}
+
+function Tile({
+  title,
+  value,
+  note,
+  href,
+  alarm,
+}: {
+  title: string;
+  value: string;
+  note: string;
+  href: string;
+  alarm?: boolean;
+}) {
+  return (
+    <a class={alarm ? "tile alarm" : "tile"} href={href}>
+      <span class="title">{title}</span>
+      <span class="figure">{value}</span>
+      <span class="note">{note}</span>
+    </a>
+  );
+}
+
+function Tiles({ value }: { value: Overview }) {
+  const connected = value.nodes.filter((node) => node.state === "NODE_STATE_CONNECTED").length;
+  const lost = value.nodes.length - connected;
+  const active = value.nodes.reduce((sum, node) => sum + (node.ports_active ?? 0), 0);
+  const known = value.nodes.reduce(
+    (sum, node) => sum + (node.ports_active === undefined ? 0 : node.ports),
+    0,
+  );
+  const open = value.findings.filter((finding) => !finding.silenced);
+  const worst = SEVERITIES.map((severity) => ({
+    severity,
+    number: open.filter((one) => one.severity === severity).length,
+  })).filter(({ number }) => number > 0);
+  const counts = value.counts;
+  const judged = counts ? counts.pass + counts.fail : 0;
+  const all = counts ? judged + counts.unknown : 0;
+  return (
+    <div class="tiles">
+      <Tile
+        title="Nodes"
+        value={count(connected)}
+        alarm={lost > 0}
+        href={hashOf(["nodes"])}
+        note={lost === 0 ? "all connected" : `connected, ${count(lost)} lost`}
+      />
+      <Tile
+        title="Active ports"
+        value={count(active)}
+        alarm={active < known}
+        href={hashOf(["topology"])}
+        note={
+          active === known
+            ? `of ${count(known)}`
+            : `of ${count(known)}, ${count(known - active)} not active`
+        }
+      />
+      <Tile
+        title="Open findings"
+        value={count(open.length)}
+        alarm={open.length > 0}
+        href={hashOf(["findings"])}
+        note={
+          worst.length === 0
+            ? "none"
+            : worst
+                .map(({ severity, number }) => `${number} ${word(severity, "SEVERITY")}`)
+                .join(", ")
+        }
+      />
+      <Tile
+        title="Coverage"
+        value={percent(judged, all)}
+        href={hashOf(["findings"], { unknown: "1" })}
+        note={
+          counts
+            ? `${count(judged)} verdicts, ${count(counts.unknown)} UNKNOWN`
+            : "not evaluated yet"
+        }
+      />
+    </div>
+  );
+}
+
+// Findings that no other one explains, most severe first.
+export function causes(findings: Finding[]): Finding[] {
+  const ids = new Set(findings.map((finding) => finding.id));
+  return findings
+    .filter((finding) => finding.explained_by === "" || !ids.has(finding.explained_by))
+    .sort(
+      (a, b) =>
+        severityRank(a.severity) - severityRank(b.severity) ||
+        b.explains.length - a.explains.length ||
+        b.opened_at.localeCompare(a.opened_at),
+    );
+}
+
+// Causes of one rule are one row.
+export function groupsOf(findings: Finding[]): Finding[][] {
+  const groups = new Map<string, Finding[]>();
+  for (const finding of causes(findings)) {
+    const key = `${finding.rule} ${finding.severity}`;
+    groups.set(key, [...(groups.get(key) ?? []), finding]);
+  }
+  return [...groups.values()];
+}
+
+function CauseRow({ group }: { group: Finding[] }) {
+  const first = group[0]!;
+  const explained = group.reduce((sum, finding) => sum + finding.explains.length, 0);
+  const href =
+    group.length === 1
+      ? hashOf(["findings", first.id])
+      : hashOf(["findings"], { filter: `rule="${first.rule}"` });
+  return (
+    <li>
+      <Severity value={first.severity} />
+      <div>
+        <a href={href}>{first.title}</a>
+        <div class="muted">
+          {group.slice(0, 3).map((finding, index) => (
+            <span key={finding.id}>
+              {index > 0 && ", "}
+              <SubjectLink subject={finding.subject} />
+            </span>
+          ))}
+          {group.length > 3 && ` and ${group.length - 3} more`}
+          {" · "}
+          {first.rule}
+          {explained > 0 && ` · explains ${explained} more`}
+          {first.acknowledged && " · acknowledged"}
+        </div>
+      </div>
+      <span class="muted">
+        <Age at={first.opened_at} />
+      </span>
+    </li>
+  );
+}
+
+export function EventText({ event }: { event: FabricEvent }) {
+  if (event.node)
+    return (
+      <>
+        node <NodeLink name={event.node.name} /> {word(event.node.state, "NODE_STATE")}
+        {event.node.lost_reason && `: ${event.node.lost_reason}`}
+      </>
+    );
+  if (event.finding)
+    return (
+      <>
+        <a href={hashOf(["findings", event.finding.id])}>{event.finding.title}</a>{" "}
+        <span class="muted">
+          {word(event.finding.state, "FINDING_STATE")},{" "}
+          <SubjectLink subject={event.finding.subject} />
+        </span>
+      </>
+    );
+  if (event.campaign)
+    return (
+      <>
+        campaign <a href={hashOf(["campaigns", event.campaign.id])}>{event.campaign.id}</a>{" "}
+        {word(event.campaign.state, "CAMPAIGN_STATE")}
+      </>
+    );
+  if (event.port)
+    return (
+      <>
+        port <PortLink {...event.port} /> {word(event.port.before, "PORT_STATE")} →{" "}
+        {word(event.port.after, "PORT_STATE")}
+      </>
+    );
+  if (event.ports)
+    return (
+      <>
+        {event.ports.total} ports of <NodeLink name={event.ports.node} /> changed
+      </>
+    );
+  return <>{event.gap ? `events missed: ${event.gap.reason}` : "other event"}</>;
+}
+
+function MeshLine({ mesh }: { mesh: MeshStatus | undefined }) {
+  if (!mesh) return <Value text="–" why="the mesh could not be read" />;
+  if (!mesh.enabled) return <span class="muted">off{mesh.reason && `: ${mesh.reason}`}</span>;
+  const suspects = mesh.blame?.suspects.length ?? 0;
+  return (
+    <State
+      text={suspects === 0 ? `${mesh.ports} ports, no suspect` : `${suspects} suspects`}
+      good={suspects === 0}
+      bad={suspects > 0}
+    />
+  );
+}
+
+export function OverviewPage() {
+  const { events } = useSession();
+  const { value, error } = useLoad("overview", load, ["node", "finding", "port"]);
+  if (!value)
+    return (
+      <>
+        <h1>Overview</h1>
+        <Loading error={error} />
+      </>
+    );
+  const groups = groupsOf(value.findings.filter((finding) => !finding.silenced));
+  const lost = value.nodes.filter((node) => node.state !== "NODE_STATE_CONNECTED");
+  return (
+    <>
+      <h1>Overview</h1>
+      <LoadError error={error} />
+      <Tiles value={value} />
+      <div class="columns">
+        <Panel
+          title="What is wrong, by cause"
+          extra={<a href={hashOf(["findings"])}>All findings</a>}
+        >
+          {groups.length === 0 && (
+            <Empty>
+              {value.counts && value.counts.pass > 0
+                ? "No open finding."
+                : "Nothing was evaluated yet: no node has reported."}
+            </Empty>
+          )}
+          <ul class="causes">
+            {groups.slice(0, CAUSES_SHOWN).map((group) => (
+              <CauseRow key={group[0]!.id} group={group} />
+            ))}
+          </ul>
+          {groups.length > CAUSES_SHOWN && (
+            <p class="muted">{groups.length - CAUSES_SHOWN} more causes</p>
+          )}
+        </Panel>
+        <div>
+          <Panel title="What changed lately">
+            {events.length === 0 && <Empty>No events since the controller started.</Empty>}
+            <ul class="events">
+              {events.slice(0, EVENTS_SHOWN).map((event) => (
+                <li key={event.cursor || event.sequence}>
+                  <span class="muted">
+                    <Age at={event.at} />
+                  </span>
+                  <div>
+                    <EventText event={event} />
+                  </div>
+                </li>
+              ))}
+            </ul>
+          </Panel>
+          <Panel title="Lost nodes">
+            {lost.length === 0 ? (
+              <Empty>None.</Empty>
+            ) : (
+              <ul class="events">
+                {lost.slice(0, 8).map((node) => (
+                  <li key={node.name}>
+                    <span class="muted">
+                      <Age at={node.state_since} />
+                    </span>
+                    <div>
+                      <NodeLink name={node.name} /> {node.lost_reason}
+                    </div>
+                  </li>
+                ))}
+                {lost.length > 8 && (
+                  <li>
+                    <span />
+                    <a href={hashOf(["nodes"], { filter: "state=lost" })}>{lost.length - 8} more</a>
+                  </li>
+                )}
+              </ul>
+            )}
+          </Panel>
+          <Panel title="Mesh">
+            <p>
+              <MeshLine mesh={value.mesh} />
+            </p>
+          </Panel>
+        </div>
+      </div>
+    </>
+  );
+}

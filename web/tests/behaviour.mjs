@@ -1,0 +1,155 @@
+// What a person does on the page: acknowledge, silence, live updates, keyboard, token, lost connection.
+import crypto from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { call, until } from "./world.mjs";
+
+const textOf = (page) => page.evaluate(() => document.body.innerText);
+async function waitText(page, text, limitMs = 20000) {
+  await page.waitForFunction(
+    (wanted) => document.body.innerText.includes(wanted),
+    { timeout: limitMs },
+    text,
+  );
+}
+async function press(page, label) {
+  await page.evaluate(
+    (wanted) =>
+      [...document.querySelectorAll("button")].find((one) => one.innerText === wanted).click(),
+    label,
+  );
+}
+
+async function acknowledgeAndSilence(page, world) {
+  await page.goto(`${world.rest}/#/findings/${world.finding}`);
+  await waitText(page, "How to fix it");
+  await page.type("input[name=note]", "replacing the cable");
+  await press(page, "Acknowledge");
+  await waitText(page, "acknowledged by loopback");
+  await page.$eval("input[name=for]", (input) => (input.value = "soon"));
+  await page.type("input[name=reason]", "test");
+  await press(page, "Silence");
+  await waitText(page, 'expected a number and s, min, h or d, saw "soon"');
+  await page.$eval("input[name=for]", (input) => (input.value = "2h"));
+  await press(page, "Silence");
+  await waitText(page, "Silenced until");
+  const { finding } = await call(world.rest, `/v1/findings/${world.finding}`);
+  if (finding.acknowledged?.note !== "replacing the cable" || finding.silenced?.reason !== "test")
+    throw new Error(`the API does not have it: ${JSON.stringify(finding.acknowledged)}`);
+  await press(page, "End the silence");
+  await until(
+    "the silence ends",
+    async () => !(await call(world.rest, `/v1/findings/${world.finding}`)).finding.silenced,
+  );
+}
+
+async function liveUpdate(page, world) {
+  await page.goto(`${world.rest}/#/`);
+  await waitText(page, "What changed lately");
+  if ((await textOf(page)).includes("gpu-0700"))
+    throw new Error("gpu-0700 is on the page before it is lost");
+  world.fleet.lose(700);
+  await waitText(page, "gpu-0700", 30000);
+}
+
+async function keyboardOnHeatMap(page, world) {
+  await page.goto(`${world.rest}/#/campaigns/${world.campaign}/matrix`);
+  await page.waitForSelector("canvas");
+  await page.focus("canvas");
+  for (const key of ["ArrowRight", "ArrowRight", "+", "ArrowDown"]) await page.keyboard.press(key);
+  await page.waitForFunction(() =>
+    / to gpu-\d+\/mlx5_0\/1 /.test(document.querySelector("#heatmap-cell").innerText),
+  );
+}
+
+async function startFromTheForm(page, world) {
+  await page.goto(`${world.rest}/#/campaigns`);
+  await page.waitForSelector("textarea[name=nodes]");
+  page.expectErrors = true; // Chromium logs the 404.
+  await page.type("textarea[name=nodes]", "gpu-0001, gpu-9999");
+  await press(page, "Start campaign");
+  await waitText(page, "unknown node 'gpu-9999'");
+  page.expectErrors = false;
+  await page.$eval("textarea[name=nodes]", (area) => (area.value = ""));
+  await page.type("textarea[name=nodes]", "gpu-0002, gpu-0004, gpu-0006");
+  await page.type("input[name=rails]", "1");
+  await press(page, "Start campaign");
+  await page.waitForFunction(() => /^#\/campaigns\/c\d+$/.test(location.hash));
+  await waitText(page, "Fault location");
+}
+
+async function tokens(page, world) {
+  const folder = path.join(world.restartable.folder, "tokens");
+  fs.mkdirSync(folder);
+  const secret = crypto.randomBytes(16).toString("hex");
+  const sha256 = crypto.createHash("sha256").update(secret).digest("hex");
+  const file = path.join(folder, "tokens.yaml");
+  fs.writeFileSync(
+    file,
+    `- {name: "reader", sha256: "${sha256}", roles: [viewer], expires: "2099-01-01T00:00:00Z"}\n`,
+    { mode: 0o600 },
+  );
+  const { addresses, stop } = await world.startFabricd(world.restartable.program, folder, [
+    "--loopback-roles",
+    "none",
+    "--tokens",
+    file,
+  ]);
+  try {
+    page.expectErrors = true; // Chromium logs each 401.
+    await page.goto(`http://${addresses.rest}/#/campaigns`);
+    await page.waitForSelector("input[type=password]");
+    await page.type("input[type=password]", "wrong");
+    await press(page, "Use token");
+    await page.waitForFunction(() => sessionStorage.getItem("fabricd-token") === "wrong");
+    await page.waitForSelector("[role=alert]");
+    await page.type("input[type=password]", secret);
+    await press(page, "Use token");
+    await waitText(page, "the role operator is needed");
+    if (await page.$("form.form textarea"))
+      throw new Error("a viewer sees the form that starts campaigns");
+    if ((await page.cookies()).length > 0) throw new Error("the page has cookies");
+  } finally {
+    page.expectErrors = false;
+    await stop();
+  }
+}
+
+async function lostConnection(page, world) {
+  page.expectErrors = true; // Chromium logs the aborted stream.
+  await page.goto(`${world.rest}/#/nodes`);
+  await waitText(page, "gpu-0001");
+  process.kill(world.pid, "SIGKILL");
+  await waitText(page, "Connection lost");
+}
+
+export async function checkBehaviour(world, open, fail) {
+  for (const step of [
+    acknowledgeAndSilence,
+    liveUpdate,
+    keyboardOnHeatMap,
+    startFromTheForm,
+    tokens,
+  ]) {
+    const { context, page } = await open();
+    page.setDefaultTimeout(20000);
+    try {
+      await step(page, world);
+      console.log(`${step.name} passed`);
+    } catch (error) {
+      fail(step.name, `${error.message}\n${(await textOf(page)).slice(0, 600)}`);
+    }
+    await context.close();
+  }
+}
+
+export async function checkLostConnection(world, open, fail) {
+  const { context, page } = await open();
+  try {
+    await lostConnection(page, world);
+    console.log("lostConnection passed");
+  } catch (error) {
+    fail("lostConnection", error.message);
+  }
+  await context.close();
+}
