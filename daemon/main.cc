@@ -127,7 +127,8 @@ control::MeshSettings MeshOf(const Settings& settings) {
 }
 
 control::ControllerOptions OptionsOf(const Settings& settings,
-                                     std::span<const custom::RuleFile> rules) {
+                                     std::span<const custom::RuleFile> rules,
+                                     OperatorLog& operator_log) {
   return {
       .heartbeat_interval = settings.Duration("heartbeat-interval"),
       .lost_after = settings.Duration("lost-after"),
@@ -137,8 +138,12 @@ control::ControllerOptions OptionsOf(const Settings& settings,
       .custom_rules = {.rules = custom::NodeRules(rules),
                        .infos = custom::Infos(rules),
                        .problems = LogRules(rules)},
-      .certificates = {.lifetime = settings.Duration("certificate-lifetime"), .issuer = Issuer()},
-      .mesh = MeshOf(settings)};
+      .certificates = {.lifetime = settings.Duration("certificate-lifetime"),
+                       .issuer = Issuer(),
+                       .on_issued =
+                           [&](const v1::Certificate& one) { operator_log.OnCertificate(one); }},
+      .mesh = MeshOf(settings),
+      .on_long_turn = [&](const control::LongTurn& turn) { operator_log.OnLongTurn(turn); }};
 }
 
 // A subnet that cannot be read leaves its previous state in place.
@@ -272,13 +277,10 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
   events.Subscribe(operator_log);
   api::AgentFront agents;
-  control::ControllerOptions options = OptionsOf(settings, *rules);
+  control::ControllerOptions options = OptionsOf(settings, *rules, operator_log);
   options.profile = *std::move(profile);
   options.sites = fleet::Sites(std::move(places));
   options.certificates.key = key.key;
-  options.certificates.on_issued = [&](const v1::Certificate& certificate) {
-    operator_log.OnCertificate(certificate);
-  };
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   if (const std::uint64_t rows = store->damage().rows; rows > 0)

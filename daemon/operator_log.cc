@@ -1,5 +1,6 @@
 #include "daemon/operator_log.h"
 
+#include <chrono>
 #include <utility>
 
 #include "base/text.h"
@@ -83,6 +84,19 @@ void OperatorLog::OnAudit(const v1::AuditEntry& entry) {
     audit_lines_.push_back(std::move(line));
   else
     ++omitted_;
+}
+
+void OperatorLog::OnLongTurn(const control::LongTurn& turn) {
+  const auto milliseconds = [](Duration duration) {
+    return std::chrono::duration<double, std::milli>(duration).count();
+  };
+  Add(log::Level::kWarning,
+      Format(
+          "turn of the controller ({}{}{}) took {:.0f} ms, expected at most {:.0f} ms; it waited "
+          "{:.0f} ms",
+          control::TurnKindName(turn.kind), turn.detail.empty() ? "" : " ", turn.detail,
+          milliseconds(turn.length), milliseconds(control::TurnRecorder::kLong),
+          milliseconds(turn.waited)));
 }
 
 void OperatorLog::Add(log::Level level, std::string text) {

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/events.h"
+#include "daemon/control/turns.h"
 #include "fabric/v1/access.pb.h"
 #include "fabric/v1/certificate.pb.h"
 
@@ -35,6 +36,7 @@ class OperatorLog final : public control::EventListener {
   void OnCertificate(const v1::Certificate& certificate);
   void OnRefused(const Status& reason);
   void OnAudit(const v1::AuditEntry& entry);
+  void OnLongTurn(const control::LongTurn& turn);
 
   // Writes the queued lines and the number of omitted ones; call it once a second. One line when
   // the store fails, and one when it works again.

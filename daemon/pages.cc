@@ -28,7 +28,7 @@ std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate
                                    const api::Health& health, const api::CallMetrics& calls,
                                    const Transport& transport, const Clock& clock) {
   std::vector<api::Page> pages =
-      api::HealthPages(health, clock, [&controller] { return controller.Numbers().store_failure; });
+      api::HealthPages(health, clock, [&controller] { return controller.StoreFailure(); });
   pages.push_back({"/metrics",
                    [&] {
                      api::MetricsInput input = api::ReadMetrics(controller, gate, calls);

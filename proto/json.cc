@@ -2,7 +2,10 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <memory>
+
 #include "proto/message_text.h"
+#include "proto/timestamps.h"
 
 namespace fabric {
 namespace {
@@ -16,19 +19,34 @@ std::string WithoutEmptyExcerpt(std::string message) {
   return message;
 }
 
+// Without the times that cannot be written.
+std::unique_ptr<google::protobuf::Message> WithoutInvalidTimes(
+    const google::protobuf::Message& message) {
+  std::unique_ptr<google::protobuf::Message> copy(message.New());
+  copy->CopyFrom(message);
+  ClearInvalidTimestamps(*copy);
+  return copy;
+}
+
 }  // namespace
 
 std::string ToJson(const google::protobuf::Message& message, bool pretty) {
   std::string text;
   const JsonStyle style = pretty ? JsonStyle::kIndented : JsonStyle::kOneLine;
-  if (!AppendJson(message, style, text).ok()) return "{}";
+  if (!AppendJson(message, style, text).ok()) {
+    text.clear();
+    if (!AppendJson(*WithoutInvalidTimes(message), style, text).ok()) return "{}";
+  }
   if (pretty) text += '\n';
   return text;
 }
 
 std::string ToYaml(const google::protobuf::Message& message) {
   std::string text;
-  if (!AppendYaml(message, text).ok()) return "{}\n";
+  if (!AppendYaml(message, text).ok()) {
+    text.clear();
+    if (!AppendYaml(*WithoutInvalidTimes(message), text).ok()) return "{}\n";
+  }
   return text;
 }
 

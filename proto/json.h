@@ -11,6 +11,7 @@
 namespace fabric {
 
 // One line if `pretty` is false; else indented by two blanks, with a newline at the end.
+// Times that JSON cannot express (outside of the years 1 to 9999) are absent.
 std::string ToJson(const google::protobuf::Message& message, bool pretty);
 
 // The same data as YAML, newline at the end.

@@ -37,16 +37,14 @@ Status GetIdentity(const AccessContext& context, const v1::GetIdentityRequest&,
   return {};
 }
 
-Status ListAuditEntries(const AccessContext& context, const v1::ListAuditEntriesRequest& request,
-                        v1::ListAuditEntriesResponse& response, Moment now) {
-  ASSIGN_OR_RETURN(control::ListTurn turn,
-                   control::ListTurn::Start(request, *v1::AuditEntry::descriptor(), now));
+Status ListAuditEntries(const AccessContext& context, const v1::ListAuditEntriesRequest&,
+                        v1::ListAuditEntriesResponse& response, control::ListTurn& turn) {
   ASSIGN_OR_RETURN(const auto entries,
                    context.audit.Before(SequenceOf(turn.after()), kEntriesOfTurn));
   auto at = entries.begin();
   for (; at != entries.end() && turn.HasRoom(); ++at)
     turn.Offer(AuditKey(at->sequence()), *at, *response.mutable_entries());
-  turn.Finish(at == entries.end() && entries.size() < kEntriesOfTurn, response);
+  turn.End(at == entries.end() && entries.size() < kEntriesOfTurn);
   return {};
 }
 
@@ -58,23 +56,32 @@ Status VerifyAuditLog(const AccessContext& context, const v1::VerifyAuditLogRequ
 
 template <auto kFunction, class Request, class Response>
 constexpr AccessHandler MakeAccessHandler(Status (*)(const AccessContext&, const Request&,
-                                                     Response&, Moment),
-                                          bool list) {
-  return {
-      .request = &Request::descriptor,
-      .response = &Response::descriptor,
-      .call =
-          [](const AccessContext& context, const Message& request, Message& response, Moment now) {
+                                                     Response&, Moment)) {
+  return {.request = &Request::descriptor,
+          .response = &Response::descriptor,
+          .call = [](const AccessContext& context, const Message& request, Message& response,
+                     Moment now) {
             return kFunction(context, static_cast<const Request&>(request),
                              static_cast<Response&>(response), now);
-          },
-      .list = list};
+          }};
+}
+
+template <auto kFunction, class Request, class Response>
+constexpr AccessHandler MakeAccessListHandler(Status (*)(const AccessContext&, const Request&,
+                                                         Response&, control::ListTurn&)) {
+  return {.request = &Request::descriptor,
+          .response = &Response::descriptor,
+          .list = [](const AccessContext& context, const Message& request, Message& response,
+                     control::ListTurn& turn) {
+            return kFunction(context, static_cast<const Request&>(request),
+                             static_cast<Response&>(response), turn);
+          }};
 }
 
 constexpr AccessHandler kAccessHandlers[] = {
-    MakeAccessHandler<&GetIdentity>(&GetIdentity, false),
-    MakeAccessHandler<&ListAuditEntries>(&ListAuditEntries, true),
-    MakeAccessHandler<&VerifyAuditLog>(&VerifyAuditLog, false),
+    MakeAccessHandler<&GetIdentity>(&GetIdentity),
+    MakeAccessListHandler<&ListAuditEntries>(&ListAuditEntries),
+    MakeAccessHandler<&VerifyAuditLog>(&VerifyAuditLog),
 };
 
 const FieldDescriptor* AuthorOf(const google::protobuf::Descriptor& type) {
@@ -102,11 +109,11 @@ Status CallAccessHandler(const AccessHandler& handler, const AccessContext& cont
     return {Code::kInternal,
             Format("expected a response of type {}, saw {}", handler.response()->full_name(),
                    response.GetDescriptor()->full_name())};
-  const auto take_turn = [&](const Message& one, Message& part) {
-    return handler.call(context, one, part, now);
-  };
-  return handler.list ? control::CallInTurns(request, response, take_turn)
-                      : take_turn(request, response);
+  if (handler.list == nullptr) return handler.call(context, request, response, now);
+  return control::CallInTurns(request, response, now,
+                              [&](const Message& one, Message& part, control::ListTurn& turn) {
+                                return handler.list(context, one, part, turn);
+                              });
 }
 
 std::unique_ptr<Message> WithAuthor(const v1::Identity& identity, const Message& request) {

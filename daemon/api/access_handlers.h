@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "daemon/access/audit_log.h"
+#include "daemon/control/listing/list_turn.h"
 #include "fabric/v1/access.pb.h"
 
 namespace fabric::api {
@@ -23,8 +24,10 @@ struct AccessHandler {
   const google::protobuf::Descriptor* (*request)();
   const google::protobuf::Descriptor* (*response)();
   Status (*call)(const AccessContext&, const google::protobuf::Message& request,
-                 google::protobuf::Message& response, Moment now);
-  bool list = false;  // Answers one turn of a page.
+                 google::protobuf::Message& response, Moment now) = nullptr;
+  // Instead of `call`: answers one turn of a page.
+  Status (*list)(const AccessContext&, const google::protobuf::Message& request,
+                 google::protobuf::Message& response, control::ListTurn& turn) = nullptr;
 };
 
 std::span<const AccessHandler> AccessHandlers();

@@ -1,18 +1,11 @@
 #include "daemon/api/call_metrics.h"
 
-#include <algorithm>
-
 namespace fabric::api {
 
 void CallMetrics::Count(const Key& key, Duration duration) {
-  const double seconds = std::chrono::duration<double>(duration).count();
-  const auto* const bucket =
-      std::lower_bound(kDurationBuckets.begin(), kDurationBuckets.end(), seconds);
   const MutexLock lock(mutex_);
   ++counts_.calls[key];
-  Durations& durations = counts_.durations[{key.method, key.transport}];
-  ++durations.buckets[static_cast<std::size_t>(bucket - kDurationBuckets.begin())];
-  durations.sum_seconds += seconds;
+  counts_.durations[{key.method, key.transport}].Add(duration);
 }
 
 CallMetrics::Counts CallMetrics::Read() const {

@@ -58,6 +58,7 @@ MetricsInput ReadMetrics(control::Controller& controller, const access::Gate& ga
   input.fleet = controller.Numbers();
   input.rule_problems = controller.RuleProblems();
   input.calls = calls.Read();
+  input.turns = controller.Turns();
   input.access = gate.counts();
   return input;
 }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "daemon/api/metrics_durations.h"
 #include "proto/names.h"
 
 namespace fabric::api {
@@ -129,6 +129,18 @@ void StoreFailures(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, static_cast<double>(input.fleet.store_failures));
 }
 
+void StorePending(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, static_cast<double>(input.fleet.store_pending));
+}
+
+void StoreDropped(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, static_cast<double>(input.fleet.store_dropped));
+}
+
+void StoreDamaged(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, static_cast<double>(input.fleet.store_damaged_rows));
+}
+
 void AddPings(const Labels& labels, const control::PingCounts& pings, MetricFamily& family) {
   const auto add = [&](const char* result, std::uint64_t count) {
     Labels all = labels;
@@ -214,22 +226,6 @@ void Requests(const MetricsInput& input, MetricFamily& family) {
         static_cast<double>(count));
 }
 
-void RequestDurations(const MetricsInput& input, MetricFamily& family) {
-  for (const auto& [key, durations] : input.calls.durations) {
-    ClientMetric& metric = family.metric.emplace_back();
-    metric.label = {{"method", key.first}, {"transport", key.second}};
-    std::uint64_t count = 0;
-    for (std::size_t i = 0; i < durations.buckets.size(); ++i) {
-      count += durations.buckets[i];
-      const double bound = i < kDurationBuckets.size() ? kDurationBuckets[i]
-                                                       : std::numeric_limits<double>::infinity();
-      metric.histogram.bucket.push_back({count, bound});
-    }
-    metric.histogram.sample_count = count;
-    metric.histogram.sample_sum = durations.sum_seconds;
-  }
-}
-
 void Refused(const MetricsInput& input, MetricFamily& family) {
   Add(family, {{"reason", "denied"}}, static_cast<double>(input.access.denied));
   Add(family, {{"reason", "unauthenticated"}}, static_cast<double>(input.access.unauthenticated));
@@ -299,6 +295,21 @@ constexpr Family kFamilies[] = {
      "Median network round-trip time of the 10 slowest pairs of leaves.", &MeshWorstRoundTrip},
     {"fabric_store_failures_total", MetricType::Counter, "Failed writes to the store.",
      &StoreFailures},
+    {"fabric_store_pending_writes", MetricType::Gauge,
+     "Writes that the controller keeps in memory because the disk refuses them.", &StorePending},
+    {"fabric_store_dropped_writes_total", MetricType::Counter,
+     "Writes that were lost because the disk refused too many.", &StoreDropped},
+    {"fabric_store_damaged_rows", MetricType::Gauge,
+     "Rows of the state file that could not be decoded at the start and are skipped.",
+     &StoreDamaged},
+    {"fabric_controller_turn_seconds", MetricType::Histogram,
+     "Time for which a turn of the controller held its lock, by kind of turn.", &TurnLengths},
+    {"fabric_controller_turn_wait_seconds", MetricType::Histogram,
+     "Time for which a turn of the controller waited for its lock, by kind of turn.", &TurnWaits},
+    {"fabric_controller_longest_turn_seconds", MetricType::Gauge,
+     "Longest turn by kind: since the start, and within the last minute.", &LongestTurns},
+    {"fabric_controller_longest_turn_wait_seconds", MetricType::Gauge,
+     "Longest wait of a turn by kind: since the start, and within the last minute.", &LongestWaits},
     {"fabric_rule_problems", MetricType::Gauge,
      "Problems in files of custom rules; invalid rules are skipped.", &RuleProblems},
     {"fabric_tls_certificate_not_before_seconds", MetricType::Gauge,

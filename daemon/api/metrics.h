@@ -11,6 +11,7 @@
 #include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/control/fleet_numbers.h"
+#include "daemon/control/turns.h"
 
 namespace fabric::api {
 
@@ -25,6 +26,7 @@ struct MetricsInput {
   control::FleetNumbers fleet;
   std::uint32_t rule_problems = 0;
   CallMetrics::Counts calls;
+  control::TurnRecorder::Counts turns = {};
   access::GateCounts access = {};
   std::optional<TlsNumbers> tls = {};  // Empty: the listeners have no TLS
 };

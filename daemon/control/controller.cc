@@ -17,17 +17,35 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Ticks come every 100 ms. A later one means that the controller itself did not run (a suspended or
-// overloaded machine): messages could not arrive, so that time is not silence of the agents.
-constexpr Duration kTickLate = 1s;
 // Settings are stored when they change. Counters change all the time, and a snapshot has up to
 // 300 kB, so they are stored at this interval only.
 constexpr Duration kStoreCountersEvery = 15min;
 
-// How long a finding about an exceeded bound or a claimed name stays open.
-constexpr Duration kViolationAge = 10min;
 constexpr Duration kStoreEvery = std::chrono::seconds(Limit("store_node_seconds"));
 constexpr std::size_t kPortsOfEventMax = 64;  // As in fabric.proto
+
+const Clock& ClockOf(const ControllerOptions& options) {
+  static const SystemClock kSystem;
+  return options.turn_clock == nullptr ? kSystem : *options.turn_clock;
+}
+
+TurnKind KindOf(const v1::AgentMessage& message) {
+  switch (message.body_case()) {
+    case v1::AgentMessage::kHello: return TurnKind::kHello;
+    case v1::AgentMessage::kSnapshot: return TurnKind::kSnapshot;
+    case v1::AgentMessage::kChange: return TurnKind::kChange;
+    case v1::AgentMessage::kCounterTable:
+    case v1::AgentMessage::kCounterSample: return TurnKind::kCounters;
+    case v1::AgentMessage::kProbeReady:
+    case v1::AgentMessage::kProbeArmed:
+    case v1::AgentMessage::kProbeOutcome: return TurnKind::kProbe;
+    case v1::AgentMessage::kMeshEndpoints:
+    case v1::AgentMessage::kMeshWindow: return TurnKind::kMesh;
+    case v1::AgentMessage::kHeartbeat:
+    case v1::AgentMessage::BODY_NOT_SET: break;
+  }
+  return TurnKind::kHeartbeat;
+}
 
 bool ChangesSettings(const v1::SnapshotChange& change) {
   return change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0 ||
@@ -42,6 +60,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
     : options(all_options),
       started(now),
       sites(options.sites),
+      numbers(FirstNumbers(options, now)),
       outbox(store, events),
       sessions(agents),
       history(outbox),
@@ -69,6 +88,14 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
             .located = located},
            sessions, store.epoch(), now) {
   fleet.SetProfile(&options.profile);
+  fleet.Listen([this](const std::string& name, const fleet::NodeRecord* record) {
+    if (record == nullptr)
+      numbers.RemoveNode(name);
+    else
+      numbers.PutNode(*record, CoverOf(*record));
+  });
+  findings.CountWith(
+      [this](const v1::Finding& finding, int change) { numbers.CountFinding(finding, change); });
   campaigns.ListenLocated(
       [this](const LocatedFaults::Result& result, Moment at) { return located.Take(result, at); });
   campaigns.Listen([this](const std::string& id, const v1::PairResult& result) {
@@ -80,13 +107,16 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
                        EventBus& events, Moment now)
     : agents_(agents),
       rule_problems_(options.custom_rules.problems),
+      clock_(ClockOf(options)),
+      turns_(options.on_long_turn),
       state_(std::make_unique<State>(options, store, agents, events, now)),
+      numbers_(state_->numbers),
       ticked_at_(now.steady) {}
 
 Controller::~Controller() = default;
 
 Status Controller::Load(Moment now) {
-  const MutexLock lock(mutex_);
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kLoad);
   store::Store& store = state_->outbox.store().file();
   ASSIGN_OR_RETURN(std::vector<v1::NodeSnapshot> nodes, store.Nodes());
   ASSIGN_OR_RETURN(std::vector<v1::Finding> findings, store.OpenFindings());
@@ -123,7 +153,7 @@ Status Controller::Load(Moment now) {
 }
 
 Status Controller::OnMessage(SessionId id, v1::AgentMessage message, Moment now) {
-  const MutexLock lock(mutex_);
+  const Turn turn(mutex_, turns_, clock_, KindOf(message));
   Session* const session = state_->sessions.Find(id);
   if (session == nullptr) {
     if (message.has_hello()) return OnHello(id, message.hello(), now);
@@ -224,7 +254,6 @@ void Controller::OnFleetChange(Moment now) {
     if (state_->fleet.Find(node)->known()) state_->evaluator.MarkChanged(node);
   state_->mesh.OnFleetChange(now);
   state_->job_classes.OnFleetChange();
-  state_->cover.reset();
 }
 
 void Controller::PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) {
@@ -270,7 +299,6 @@ void Controller::Resume(Session& session, bool wants_snapshot, Moment now) {
   const std::string node = session.node.name();
   if (!wants_snapshot) return;
   state_->fleet.MarkConnected(node, now);
-  state_->cover.reset();
   PublishNode(node, now);
   state_->evaluator.MarkChanged(node);
   RequestSnapshot(session);
@@ -285,7 +313,7 @@ void Controller::RequestSnapshot(Session& session) {
 }
 
 void Controller::OnGone(SessionId id, const std::string& reason, Moment now) {
-  const MutexLock lock(mutex_);
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kGone);
   Session* const session = state_->sessions.Find(id);
   if (session == nullptr) return;  // Refused, or replaced by a newer one
   const std::string node = session->node.name();
@@ -298,40 +326,11 @@ void Controller::Lose(const std::string& node, const std::string& reason, Moment
   const fleet::NodeRecord* const record = state_->fleet.Find(node);
   if (record != nullptr && record->state == v1::NODE_STATE_CONNECTED) {
     state_->fleet.MarkLost(node, reason, now);
-    state_->cover.reset();
     PublishNode(node, now);
     state_->evaluator.MarkChanged(node);
   }
   state_->campaigns.OnLost(node, reason, now);
   state_->mesh.OnLost(node, now);
-}
-
-void Controller::Tick(Moment now) {
-  const MutexLock lock(mutex_);
-  const Duration since_last = now.steady - ticked_at_;
-  ticked_at_ = now.steady;
-  for (auto& [id, session] : state_->sessions.all()) {
-    if (since_last >= kTickLate)
-      session.heard_at = std::min(session.heard_at + since_last, now.steady);
-    if (session.to_be_stored) StoreLate(session, now);
-    const Duration quiet = now.steady - session.heard_at;
-    if (session.silent || quiet < state_->options.lost_after) continue;
-    session.silent = true;
-    Lose(session.node.name(),
-         Format("no message for {:.1f} s", std::chrono::duration<double>(quiet).count()), now);
-  }
-  state_->campaigns.Tick(now);
-  state_->mesh.Tick(state_->fleet, now);
-  for (const std::string& node : state_->fleet.FindOutdated(state_->options.settings_age_max, now))
-    state_->evaluator.MarkChanged(node);
-  for (const std::string& node : state_->fleet.ForgetViolations(kViolationAge, now))
-    state_->evaluator.MarkChanged(node);
-  if (state_->located.TakeChanged()) state_->evaluator.SetLocated(state_->located.All());
-  state_->evaluator.Tick(state_->fleet, state_->findings, now);
-  if (state_->evaluator.Settled(now)) state_->findings.Tick(state_->fleet, now);
-  state_->certificates.Tick(state_->evaluator.changed(), now);
-  UpdateNumbers(now);
-  state_->outbox.store().Tick(now);
 }
 
 void Controller::PublishNode(const std::string& node, Moment now) {
@@ -357,7 +356,7 @@ void Controller::StoreLate(Session& session, Moment now) {
 }
 
 store::Condition Controller::store_condition() {
-  const MutexLock lock(mutex_);
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kCall, "store_condition");
   return state_->outbox.store().condition();
 }
 

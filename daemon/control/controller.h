@@ -1,5 +1,6 @@
 // Controller: connects agents, fleet, rules, campaigns and the API. It has no thread and no socket:
-// callers drive it by On...(), Tick() and Call() and pass the time. Thread-safe: one lock.
+// callers drive it by On...(), Tick() and Call() and pass the time. Thread-safe: each of them is a
+// turn, or several short ones, under one lock (docs/design/turns.md).
 #pragma once
 
 #include <memory>
@@ -16,6 +17,7 @@
 #include "daemon/control/events.h"
 #include "daemon/control/fleet_numbers.h"
 #include "daemon/control/options.h"
+#include "daemon/control/turns.h"
 #include "daemon/fleet/sites.h"
 #include "daemon/store/buffered_store.h"
 #include "fabric/v1/agent.pb.h"
@@ -31,6 +33,7 @@ struct Evaluation;
 
 namespace fabric::control {
 
+class LiveNumbers;
 struct Session;
 struct State;
 
@@ -83,8 +86,12 @@ class Controller {
   void SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks, Moment now);
   InfinibandState Infiniband();
 
-  // Numbers for /metrics, at most kNumbersAge old. Does not wait for the controller.
-  FleetNumbers Numbers() EXCLUDES(numbers_mutex_);
+  // Numbers for /metrics. Those of nodes and findings are up to date, the others at most
+  // kNumbersAge old. Does not wait for the controller.
+  FleetNumbers Numbers() const;
+  // Why the store refuses writes; empty: it does not. Does not wait for the controller.
+  std::string StoreFailure() const;
+  TurnRecorder::Counts Turns() const { return turns_.Read(clock_.Now().steady); }
   store::Condition store_condition();
   // Problems in rule files.
   std::uint32_t RuleProblems() const { return rule_problems_; }
@@ -107,17 +114,20 @@ class Controller {
   void StoreNode(Session& session, Moment now) REQUIRES(mutex_);
   void StoreLate(Session& session, Moment now) REQUIRES(mutex_);
 
-  InfinibandState InfinibandNow() REQUIRES(mutex_);
-  void UpdateNumbers(Moment now) REQUIRES(mutex_) EXCLUDES(numbers_mutex_);
+  void TickSessions(Moment now) REQUIRES(mutex_);
+  void MarkOutdated(Moment now) REQUIRES(mutex_);
+  void UpdateNumbers(Moment now) REQUIRES(mutex_);
 
   AgentSink& agents_;
   const std::uint32_t rule_problems_;
-  Mutex mutex_;
+  const Clock& clock_;  // Measures turns
+  TurnRecorder turns_;
+  TurnLock mutex_;
   const std::unique_ptr<State> state_ GUARDED_BY(mutex_);
+  LiveNumbers& numbers_;  // Of the state; has a lock of its own
   SteadyTime ticked_at_ GUARDED_BY(mutex_);
   std::optional<SteadyTime> numbers_at_ GUARDED_BY(mutex_);
-  Mutex numbers_mutex_;  // After mutex_
-  FleetNumbers numbers_ GUARDED_BY(numbers_mutex_);
+  SteadyTime outdated_at_ GUARDED_BY(mutex_);  // Of the last MarkOutdated that looked
 };
 
 }  // namespace fabric::control

@@ -1,6 +1,7 @@
 // What people and monitoring read from the controller.
-#include <chrono>
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "daemon/control/controller.h"
@@ -14,22 +15,15 @@ namespace fabric::control {
 void Controller::UpdateNumbers(Moment now) {
   if (numbers_at_ && now.steady - *numbers_at_ < kNumbersAge) return;
   numbers_at_ = now.steady;
-  FleetNumbers numbers = NumbersOf(*state_);
-  const InfinibandState infiniband = InfinibandNow();
-  numbers.infiniband = {
-      .known = infiniband.known,
-      .placed = infiniband.cover.placed,
-      .lid_mismatches = infiniband.cover.lid_mismatches,
-      .unknown = infiniband.cover.unknown,
-      .made_at_seconds =
-          std::chrono::duration<double>(infiniband.made_at.time_since_epoch()).count()};
-  const MutexLock lock(numbers_mutex_);
-  std::swap(numbers_, numbers);
+  numbers_.SetOthers(OtherNumbers(*state_));
 }
 
-FleetNumbers Controller::Numbers() {
-  const MutexLock lock(numbers_mutex_);
-  return numbers_;
+FleetNumbers Controller::Numbers() const {
+  return numbers_.Read();
+}
+
+std::string Controller::StoreFailure() const {
+  return numbers_.store_failure();
 }
 
 Status Controller::Call(const google::protobuf::Message& request,
@@ -42,37 +36,45 @@ Status Controller::Call(const google::protobuf::Message& request,
     return {Code::kInternal,
             Format("expected a response of type {}, saw {}", handler->response()->full_name(),
                    response.GetDescriptor()->full_name())};
-  const TakeTurn take_turn = [&](const google::protobuf::Message& one,
-                                 google::protobuf::Message& part) {
-    const MutexLock lock(mutex_);
-    return handler->call(*state_, one, part, now);
-  };
-  return handler->list ? CallInTurns(request, response, take_turn) : take_turn(request, response);
+  if (handler->list == nullptr) {
+    const Turn turn(mutex_, turns_, clock_, TurnKind::kCall, request.GetDescriptor()->name());
+    return handler->call(*state_, request, response, now);
+  }
+  return CallInTurns(request, response, now, [&](const auto& one, auto& part, ListTurn& list) {
+    const Turn turn(mutex_, turns_, clock_, TurnKind::kListPart, request.GetDescriptor()->name());
+    return handler->list(*state_, one, part, list);
+  });
 }
 
 void Controller::SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks,
                                Moment now) {
-  const MutexLock lock(mutex_);
-  state_->sites.set_infiniband(std::move(topology));
-  state_->fleet.SetInfiniband(&state_->sites.infiniband());
-  state_->evaluator.SetSubnets(std::move(checks));
-  OnFleetChange(now);
+  constexpr std::size_t kNodesOfTurn = 256;
+  std::vector<std::string> nodes;
+  {
+    const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
+    state_->sites.set_infiniband(std::move(topology));
+    state_->fleet.SetInfiniband(&state_->sites.infiniband());
+    state_->evaluator.SetSubnets(std::move(checks));
+    OnFleetChange(now);
+    for (const auto& [name, record] : state_->fleet.nodes()) nodes.push_back(name);
+  }
+  for (std::size_t at = 0; at < nodes.size();) {
+    const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
+    for (const std::size_t end = std::min(nodes.size(), at + kNodesOfTurn); at < end; ++at)
+      if (const fleet::NodeRecord* const record = state_->fleet.Find(nodes[at]))
+        numbers_.PutNode(*record, state_->CoverOf(*record));
+  }
 }
 
 InfinibandState Controller::Infiniband() {
-  const MutexLock lock(mutex_);
-  return InfinibandNow();
-}
-
-InfinibandState Controller::InfinibandNow() {
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kCall, "infiniband");
   const fleet::InfinibandTopology& topology = state_->sites.infiniband();
   if (topology.empty()) return {};
-  if (!state_->cover) state_->cover = state_->sites.Cover(fleet::FleetView(state_->fleet));
   return {.known = true,
           .made_at = topology.made_at(),
           .switches = topology.switches().size(),
           .ports = topology.ports(),
-          .cover = *state_->cover};
+          .cover = numbers_.cover()};
 }
 
 }  // namespace fabric::control

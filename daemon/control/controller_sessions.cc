@@ -84,7 +84,7 @@ Status Controller::CheckRoom(const std::string& node) {
 }
 
 Status Controller::OnExcess(SessionId id, const Excess& excess, Moment now) {
-  const MutexLock lock(mutex_);
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kExcess);
   const Status status = ToStatus(excess);
   const Session* const session = state_->sessions.Find(id);
   if (session == nullptr) return status;  // Before Hello

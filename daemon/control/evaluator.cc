@@ -17,6 +17,7 @@ Evaluator::Evaluator(const profile::Profile& profile, std::span<const rules::Nod
 
 void Evaluator::Await(std::set<std::string> nodes, SteadyTime until) {
   changed_.insert(nodes.begin(), nodes.end());
+  to_put_.insert(nodes.begin(), nodes.end());
   awaited_ = std::move(nodes);
   awaited_until_ = until;
 }
@@ -42,10 +43,15 @@ bool Evaluator::Settled(Moment now) const {
   return awaited_.empty() || now.steady >= awaited_until_;
 }
 
-void Evaluator::Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
-  if ((!changed_.empty() || reported_changed_) && Settled(now) &&
-      now.steady - evaluated_at_ >= kEvaluateEvery)
-    Evaluate(fleet, findings, now);
+bool Evaluator::Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
+  if (changed_.empty() && !reported_changed_) return false;
+  if (!Settled(now) || now.steady - evaluated_at_ < kEvaluateEvery) return false;
+  if (to_put_.size() > kNodesOfLastStep) {
+    UpdateEngine(fleet, true, kNodesOfStep);
+    return true;
+  }
+  Evaluate(fleet, findings, now);
+  return false;
 }
 
 rules::Evaluation Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings,
@@ -53,7 +59,7 @@ rules::Evaluation Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegis
   if (Settled(now))
     Evaluate(fleet, findings, now);
   else
-    UpdateEngine(fleet, false);
+    UpdateEngine(fleet, false, to_put_.size());
   rules::Evaluation evaluation = engine_.All();
   evaluation.coverage = engine_.CoverageOf(evaluation);
   return evaluation;
@@ -61,26 +67,29 @@ rules::Evaluation Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegis
 
 // Records change in place, so the engine must take every changed one before it evaluates. Awaited
 // nodes are not lost yet.
-void Evaluator::UpdateEngine(const fleet::Fleet& fleet, bool settled) {
-  std::set<std::string> later;
-  for (const std::string& node : changed_) {
-    const fleet::NodeRecord* const record = fleet.Find(node);
+void Evaluator::UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_t nodes_max) {
+  std::size_t put = 0;
+  for (auto at = to_put_.begin(); at != to_put_.end() && put < nodes_max; ++put) {
+    const fleet::NodeRecord* const record = fleet.Find(*at);
+    if (record != nullptr && !record->known() && !settled && awaited_.contains(*at)) {
+      ++at;
+      continue;
+    }
     if (record == nullptr)
-      engine_.Remove(node);
+      engine_.Remove(*at);
     else if (record->known())
       engine_.Put(*record);
-    else if (!settled && awaited_.contains(node))
-      later.insert(node);
     else
       engine_.PutUnjudged(*record);
+    at = to_put_.erase(at);
   }
-  changed_ = std::move(later);
 }
 
 void Evaluator::Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
-  UpdateEngine(fleet, true);
+  UpdateEngine(fleet, true, to_put_.size());
   findings.Take(engine_.Take(), fleet, now);
   evaluated_at_ = now.steady;
+  changed_.clear();
   reported_changed_ = false;
 }
 

@@ -31,7 +31,10 @@ class Evaluator {
   // Call it before the node is removed from the fleet.
   void OnRemoved(const std::string& node);
   // The node's record changed. Evaluated with the next Tick.
-  void MarkChanged(const std::string& node) { changed_.insert(node); }
+  void MarkChanged(const std::string& node) {
+    changed_.insert(node);
+    to_put_.insert(node);
+  }
   // Findings of campaigns and the mesh, in place of those of the last call.
   void SetLocated(std::vector<v1::Finding> findings) {
     engine_.PutLocated(std::move(findings));
@@ -41,12 +44,16 @@ class Evaluator {
   void SetSubnets(subnet::Evaluation checks);
   // Without findings. No value: no subnet is known.
   const std::optional<subnet::Evaluation>& subnets() const { return subnets_; }
+  // Nodes that changed since the last evaluation.
   const std::set<std::string>& changed() const { return changed_; }
 
   // False while restored nodes are awaited.
   bool Settled(Moment now) const;
-  // Evaluates changed nodes, at most every 200 ms.
-  void Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+  // A step of an evaluation, at most every 200 ms: passes up to kNodesOfStep changed nodes to the
+  // engine, and evaluates when at most kNodesOfLastStep are left. True: call it again soon.
+  static constexpr std::size_t kNodesOfStep = 32;
+  static constexpr std::size_t kNodesOfLastStep = 8;
+  bool Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
   // All verdicts on the fleet as it is now. Updates `findings` only when settled.
   rules::Evaluation EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
   // What the verdicts on these nodes cover, as of the last evaluation. No value: none is judged.
@@ -56,11 +63,12 @@ class Evaluator {
   std::size_t nodes() const { return engine_.nodes(); }
 
  private:
-  void UpdateEngine(const fleet::Fleet& fleet, bool settled);
+  void UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_t nodes_max);
   void Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
 
   rules::Engine engine_;
-  std::set<std::string> changed_;  // Nodes that the engine has in an older state
+  std::set<std::string> changed_;
+  std::set<std::string> to_put_;  // Of these, those that the engine has in an older state
   std::optional<subnet::Evaluation> subnets_;
   bool reported_changed_ = false;
   std::set<std::string> awaited_;

@@ -103,9 +103,9 @@ struct FleetNumbers {
   TopologyNumbers infiniband;
   std::uint64_t store_failures = 0;
   std::string store_failure;  // Reason of the last failed write. Empty: all writes are in the file.
+  std::uint64_t store_pending = 0;
+  std::uint64_t store_dropped = 0;
+  std::uint64_t store_damaged_rows = 0;
 };
-
-struct State;
-FleetNumbers NumbersOf(State& state);
 
 }  // namespace fabric::control

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/ed25519.h"
 #include "daemon/control/findings/lifecycle.h"
+#include "daemon/control/turns.h"
 #include "daemon/fleet/sites.h"
 #include "daemon/profile/profile.h"
 #include "daemon/rules/rule.h"
@@ -52,6 +53,9 @@ struct ControllerOptions {
   CertificateOptions certificates = {};
   MeshSettings mesh = {};
   std::uint64_t nodes_max = 0;  // 0: the bound "nodes"
+  // Called after each turn longer than TurnRecorder::kLong, from any thread, without locks.
+  std::function<void(const LongTurn&)> on_long_turn = {};
+  const Clock* turn_clock = nullptr;  // Measures turns; nullptr: the system's
 };
 
 }  // namespace fabric::control

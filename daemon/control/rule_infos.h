@@ -8,8 +8,8 @@
 
 namespace fabric::control {
 
-struct State;
+struct ControllerOptions;
 
-std::vector<v1::RuleInfo> RuleInfos(const State& state);
+std::vector<v1::RuleInfo> RuleInfos(const ControllerOptions& options);
 
 }  // namespace fabric::control

@@ -1,14 +1,13 @@
 // State of the controller: all parts, connected to each other. Guarded by the controller's lock.
 #pragma once
 
-#include <optional>
-
 #include "base/clock.h"
 #include "daemon/control/campaigns/campaigns.h"
 #include "daemon/control/certificates/certificates.h"
 #include "daemon/control/evaluator.h"
 #include "daemon/control/events.h"
 #include "daemon/control/findings/finding_registry.h"
+#include "daemon/control/live_numbers.h"
 #include "daemon/control/mesh/mesh.h"
 #include "daemon/control/node_history.h"
 #include "daemon/control/options.h"
@@ -28,11 +27,14 @@ struct State {
   State(const State&) = delete;  // The parts refer to each other.
   State& operator=(const State&) = delete;
 
+  // Of one node. Zero without a topology, and for a lost node.
+  fleet::TopologyCoverage CoverOf(const fleet::NodeRecord& record);
+
   const ControllerOptions options;
   const Moment started;
   fleet::Fleet fleet;
   fleet::Sites sites;
-  std::optional<fleet::TopologyCoverage> cover;  // Computed on request
+  LiveNumbers numbers;
   Outbox outbox;
   Sessions sessions;
   NodeHistory history;
@@ -44,5 +46,10 @@ struct State {
   Certificates certificates;
   Mesh mesh;
 };
+
+// What does not change, and each rule with 0 findings.
+FleetNumbers FirstNumbers(const ControllerOptions& options, Moment started);
+// What does not follow from nodes and findings: LiveNumbers::SetOthers.
+FleetNumbers OtherNumbers(State& state);
 
 }  // namespace fabric::control

@@ -12,11 +12,6 @@
 namespace fabric::fleet {
 namespace {
 
-void Enter(NodeRecord& record, v1::NodeState state, Moment now) {
-  if (record.state != state) record.state_since = now;
-  record.state = state;
-}
-
 void Follow(const v1::CounterTable&, NodeRecord& record, Moment now) {
   record.rates.Start(record.snapshot, now.steady);
 }
@@ -54,6 +49,13 @@ NodeRecord& Fleet::Add(const std::string& name, Moment now) {
   return record;
 }
 
+void Fleet::Enter(NodeRecord& record, v1::NodeState state, Moment now) {
+  if (record.state == state) return;
+  record.state_since = now;
+  record.state = state;
+  Notify(record);
+}
+
 NodeRecord& Fleet::Put(v1::NodeSnapshot snapshot, Moment now) {
   const std::string name = snapshot.node().name();
   NodeRecord& record = Add(name, now);
@@ -67,6 +69,7 @@ NodeRecord& Fleet::Put(v1::NodeSnapshot snapshot, Moment now) {
   record.inspected_at = now;
   record.outdated = false;
   MarkConnected(name, now);
+  Notify(record);
   return record;
 }
 
@@ -106,6 +109,7 @@ void Fleet::FindRails(NodeRecord& record) {
     const auto at = nodes_.find(other);
     if (at == nodes_.end() || !layouts_.Assign(at->second)) continue;
     at->second.version = ++versions_;
+    Notify(at->second);
     changed_.push_back(other);
   }
 }
@@ -126,6 +130,7 @@ Status Fleet::Change(const std::string& node, v1::SnapshotChange change, Moment 
     at->second.outdated = false;
   }
   MarkConnected(node, now);
+  Notify(at->second);
   return {};
 }
 
@@ -158,6 +163,7 @@ bool Fleet::AddViolation(const std::string& node, const Excess& excess, std::str
     record.state = v1::NODE_STATE_LOST;
     record.lost_reason = std::move(reason);
     record.snapshot.mutable_node()->set_name(node);
+    Notify(record);
   }
   const bool news = !record.over_budget || !record.violations.contains(excess.bound);
   BoundViolation& violation = record.violations[excess.bound];
@@ -233,11 +239,12 @@ void Fleet::Restore(NodeRecord record) {
   NodeRecord& restored = nodes_.insert_or_assign(name, std::move(record)).first->second;
   FindRails(restored);
   (void)FindSwitches(restored);
+  Notify(restored);
 }
 
 void Fleet::Remove(const std::string& node) {
-  nodes_.erase(node);
   history_.Forget(node);
+  if (nodes_.erase(node) > 0 && listener_) listener_(node, nullptr);
 }
 
 const NodeRecord* Fleet::Find(const std::string& node) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -74,6 +75,10 @@ class Fleet {
  public:
   // Decides the rails. Borrows it. Call it before the first node.
   void SetProfile(const profile::Profile* profile) { layouts_.SetProfile(profile); }
+  // Called after each change of a node's state or settings, but not of counters, and with nullptr
+  // after its removal. Call it before the first node.
+  using Listener = std::function<void(const std::string& name, const NodeRecord* record)>;
+  void Listen(Listener listener) { listener_ = std::move(listener); }
 
   // Adds the node or replaces its snapshot; the node is connected from then on.
   NodeRecord& Put(v1::NodeSnapshot snapshot, Moment now);
@@ -120,11 +125,16 @@ class Fleet {
 
   void FindRails(NodeRecord& record);
   bool FindSwitches(NodeRecord& record) const;
+  void Enter(NodeRecord& record, v1::NodeState state, Moment now);
+  void Notify(const NodeRecord& record) const {
+    if (listener_) listener_(record.name, &record);
+  }
 
   std::map<std::string, NodeRecord> nodes_;
   RateHistory history_;
   RailLayouts layouts_;
   const InfinibandTopology* infiniband_ = nullptr;
+  Listener listener_;
   std::vector<std::string> changed_;
   std::uint64_t versions_ = 0;
 };

@@ -49,18 +49,16 @@ std::string Sites::LeafPort(const PortView& port) const {
   return attachment == nullptr ? std::string() : Format("{}", attachment->port);
 }
 
-TopologyCoverage Sites::Cover(const FleetView& fleet) const {
+TopologyCoverage Sites::Cover(const NodeView& node) const {
   TopologyCoverage cover;
-  for (const NodeView& node : fleet.nodes()) {
-    for (const PortView& view : node.ports) {
-      const v1::Port& port = *view.port;
-      const bool up = port.state() == v1::PORT_STATE_ACTIVE;
-      if (!up || !view.rail || port.link_layer() != v1::LINK_LAYER_INFINIBAND) continue;
-      const Attachment* const attachment = infiniband_.Find(*view.device, port);
-      ++(attachment == nullptr ? cover.unknown : cover.placed);
-      const bool both = attachment != nullptr && attachment->lid != 0 && port.lid() != 0;
-      if (both && attachment->lid != port.lid()) ++cover.lid_mismatches;
-    }
+  for (const PortView& view : node.ports) {
+    const v1::Port& port = *view.port;
+    const bool up = port.state() == v1::PORT_STATE_ACTIVE;
+    if (!up || !view.rail || port.link_layer() != v1::LINK_LAYER_INFINIBAND) continue;
+    const Attachment* const attachment = infiniband_.Find(*view.device, port);
+    ++(attachment == nullptr ? cover.unknown : cover.placed);
+    const bool both = attachment != nullptr && attachment->lid != 0 && port.lid() != 0;
+    if (both && attachment->lid != port.lid()) ++cover.lid_mismatches;
   }
   return cover;
 }

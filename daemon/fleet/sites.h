@@ -38,7 +38,7 @@ class Sites {
   // Port of the leaf, by LLDP, else its number in the InfiniBand topology. Empty: not known.
   std::string LeafPort(const PortView& port) const;
 
-  TopologyCoverage Cover(const FleetView& fleet) const;
+  TopologyCoverage Cover(const NodeView& node) const;
 
  private:
   const Attachment* AttachmentOf(const PortView& port) const;

@@ -32,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   finding.add_affected()->set_node("n1");
   finding.mutable_opened_at()->set_seconds(1);
   turn->Offer("b", finding, *response.mutable_findings());
-  turn->Finish(false, response);
+  turn->End(false);
+  turn->Finish(response);
   request.set_page_token(response.next_page_token());
   auto next = fabric::control::ListTurn::Start(request, *fabric::v1::Finding::descriptor(), now);
   Check(next.ok() && next->after() == "b", "the next page follows");

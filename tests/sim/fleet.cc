@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "tests/testing/full_count.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::sim {
@@ -105,6 +106,10 @@ void Fleet::OpenController() {
 void Fleet::Tick() {
   queue_.After(kTickEvery, [this] { Tick(); });
   if (controller_up() && !wire_.controller_stalled()) Busy([&] { controller_->Tick(Now()); });
+  constexpr int kTicksOfCount = 50;
+  if (!controller_up() || ++ticks_ % kTicksOfCount != 0) return;
+  if (const auto text = testing::DifferenceToFullCount(*controller_, Now()); !text.empty())
+    checks_.Violate("numbers for /metrics: " + text);
 }
 
 void Fleet::BootAll(Duration within) {

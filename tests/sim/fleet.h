@@ -141,6 +141,7 @@ class Fleet final : public Surroundings, public WireEnds {
   Clos clos_;
   Bursts bursts_;
   FleetChecks checks_;
+  std::uint64_t ticks_ = 0;
   Sink sink_;
   Wire wire_;
   control::EventBus bus_;

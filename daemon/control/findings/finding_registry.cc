@@ -7,6 +7,7 @@
 #include "daemon/control/summaries.h"
 #include "daemon/rules/causes/common_cause.h"
 #include "proto/affected.h"
+#include "proto/names.h"
 
 namespace fabric::control {
 namespace {
@@ -90,7 +91,8 @@ void FindingRegistry::Tick(const fleet::Fleet& fleet, Moment now) {
   for (const v1::Silence& over : silences_.Expire(now))
     ApplySilences({.note = Format("silence {} expired", over.id())}, now);
   std::vector<std::string> ids;  // A copy: entries are erased in the loop.
-  for (const auto& [id, lifecycle] : lifecycles_) ids.push_back(id);
+  for (const auto& [id, lifecycle] : lifecycles_)
+    if (lifecycle.Due(now)) ids.push_back(id);
   for (const std::string& id : ids) {
     FindingLifecycle& lifecycle = lifecycles_.at(id);
     auto finding = TakeOut(id);
@@ -110,7 +112,7 @@ void FindingRegistry::Tick(const fleet::Fleet& fleet, Moment now) {
 std::optional<v1::Finding> FindingRegistry::TakeOut(const std::string& id) {
   const auto at = open_.find(id);
   if (at == open_.end()) return std::nullopt;
-  Count(at->second, -1U);
+  Count(at->second, -1);
   return std::move(open_.extract(at).mapped());
 }
 
@@ -127,13 +129,23 @@ void FindingRegistry::PutBack(const std::string& id, std::optional<v1::Finding> 
   open_.emplace(id, *std::move(finding));
 }
 
-// `change` is 1 or, modulo 2^32, -1.
-void FindingRegistry::Count(const v1::Finding& finding, std::uint32_t change) {
+std::string FindingRegistry::OrderKey(const v1::Finding& finding) {
+  return Format("{}\x1f{}\x1f{}\x1f{}", 9 - static_cast<int>(finding.severity()),
+                SubjectName(finding.subject()), finding.rule(), finding.id());
+}
+
+// `change` is 1 or -1.
+void FindingRegistry::Count(const v1::Finding& finding, int change) {
+  if (counter_) counter_(finding, change);
+  if (change > 0)
+    ordered_.insert_or_assign(OrderKey(finding), finding.id());
+  else
+    ordered_.erase(OrderKey(finding));
   // A common cause is counted by the findings that it summarizes.
   if (finding.verdict() != v1::VERDICT_FAIL || finding.common_cause()) return;
   for (const std::string& node : NodesOf(finding)) {
     std::uint32_t& failing = failing_[node];
-    failing += change;
+    failing += static_cast<std::uint32_t>(change);
     if (failing == 0) failing_.erase(node);
   }
 }
@@ -256,10 +268,14 @@ void FindingRegistry::ApplySilence(v1::Finding& finding, const Said& why, Moment
   const v1::Silence* const silence = SilenceOf(finding);
   if (silence == nullptr) {
     if (!finding.has_silenced()) return;
+    Count(finding, -1);
     finding.clear_silenced();
+    Count(finding, 1);
     Record(finding, v1::FINDING_ACTION_UNSILENCED, why, now);
   } else if (finding.silenced().id() != silence->id()) {
+    Count(finding, -1);
     *finding.mutable_silenced() = *silence;
+    Count(finding, 1);
     Record(finding, v1::FINDING_ACTION_SILENCED, {silence->author(), silence->reason()}, now);
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +28,11 @@ class FindingRegistry {
   explicit FindingRegistry(Outbox& outbox, const LifecycleOptions& options = {})
       : outbox_(outbox), options_(options) {}
 
+  // Called with each open finding when it is added (1) and, unchanged, when it is removed (-1). A
+  // finding that changes is removed and added. Call it before Restore and Take.
+  using Counter = std::function<void(const v1::Finding& finding, int change)>;
+  void CountWith(Counter counter) { counter_ = std::move(counter); }
+
   // Open findings and silences from the store, after a restart.
   void Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences, Moment now);
 
@@ -40,6 +46,9 @@ class FindingRegistry {
   void Tick(const fleet::Fleet& fleet, Moment now);
 
   const std::map<std::string, v1::Finding>& open() const { return open_; }  // By id
+  // Ids of the open findings in the order of lists: the most severe first.
+  const std::map<std::string, std::string>& ordered() const { return ordered_; }  // By OrderKey
+  static std::string OrderKey(const v1::Finding& finding);
   std::vector<v1::Finding> Failing() const;                    // Open, with the verdict FAIL
   const v1::VerdictCounts& counts() const { return counts_; }  // Of the last Take
   // Sets `expired` on an open finding that rules cannot judge now, because a node is lost.
@@ -68,7 +77,7 @@ class FindingRegistry {
   std::optional<v1::Finding> TakeOut(const std::string& id);
   void PutBack(const std::string& id, std::optional<v1::Finding> finding,
                const FindingLifecycle& lifecycle, Step step, Moment now);
-  void Count(const v1::Finding& finding, std::uint32_t change);
+  void Count(const v1::Finding& finding, int change);
   const v1::Silence* SilenceOf(const v1::Finding& finding) const;
   void ApplySilence(v1::Finding& finding, const Said& why, Moment now);
   void ApplySilences(const Said& why, Moment now);
@@ -80,7 +89,9 @@ class FindingRegistry {
 
   Outbox& outbox_;
   const LifecycleOptions options_;
+  Counter counter_;
   std::map<std::string, v1::Finding> open_;
+  std::map<std::string, std::string> ordered_;
   std::map<std::string, FindingLifecycle> lifecycles_;  // Of findings with a state to remember
   // Open findings that the rules do not find now, while the state of their nodes is unknown.
   std::set<std::string> unfound_;

@@ -51,6 +51,12 @@ class FindingLifecycle {
   // Time passes.
   Step Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_hold, Moment now);
 
+  // True when Tick has something to do.
+  bool Due(Moment now) const {
+    return waiting_ || gone_at_ ||
+           (!openings_.empty() && now.steady - openings_.front() >= kFlappingWindow);
+  }
+
   // True when the state can be dropped: neither Tick nor a later opening needs it.
   bool idle() const { return openings_.empty() && !waiting_ && !gone_at_; }
   const std::optional<v1::Finding>& waiting() const { return waiting_; }

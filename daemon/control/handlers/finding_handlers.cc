@@ -39,38 +39,38 @@ bool Matches(const v1::ListFindingsRequest& request, const v1::Finding& finding)
          (request.include_unknown() || finding.verdict() == v1::VERDICT_FAIL);
 }
 
-// Orders like WorseFirst.
-std::string KeyOf(const v1::Finding& finding) {
-  return Format("{}\x1f{}\x1f{}\x1f{}", 9 - static_cast<int>(finding.severity()),
-                SubjectName(finding.subject()), finding.rule(), finding.id());
-}
 // Orders resolved findings behind open ones, newest first.
 std::string KeyOfResolved(const v1::Finding& finding) {
   constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
   return Format("r{:020}\x1f{}", kLast - Nanoseconds(finding.resolved_at()), finding.id());
 }
 
-using KeyedFinding = std::pair<std::string, const v1::Finding*>;
-
-// The findings that follow `after`, in order; at most a turn and one.
-std::vector<KeyedFinding> NextFindings(std::vector<KeyedFinding> findings,
-                                       const std::string& after) {
-  std::erase_if(findings, [&](const KeyedFinding& one) { return one.first <= after; });
-  const std::size_t wanted = std::min<std::size_t>(findings.size(), kTurnElementsMax + 1);
-  std::partial_sort(findings.begin(), findings.begin() + static_cast<std::ptrdiff_t>(wanted),
-                    findings.end());
-  findings.resize(wanted);
-  return findings;
+// Offers the open findings that follow. False if the turn ended before the last one.
+bool OfferOpen(const State& state, const v1::ListFindingsRequest& request, ListTurn& turn,
+               v1::ListFindingsResponse& response) {
+  const auto& ordered = state.findings.ordered();
+  auto at = ordered.upper_bound(turn.after());
+  for (; at != ordered.end() && turn.HasRoom(); ++at) {
+    const v1::Finding& finding = state.findings.open().at(at->second);
+    if (Matches(request, finding))
+      turn.Offer(at->first, state.findings.WithExpiry(finding, state.fleet),
+                 *response.mutable_findings());
+    else
+      turn.Skip(at->first);
+  }
+  return at == ordered.end();
 }
 
-// Offers them. False if the turn ended before the last one.
-bool OfferFindings(const State& state, const std::vector<KeyedFinding>& findings, ListTurn& turn,
-                   v1::ListFindingsResponse& response) {
-  for (const auto& [key, finding] : findings) {
-    if (!turn.HasRoom()) return false;
-    turn.Offer(key, state.findings.WithExpiry(*finding, state.fleet), *response.mutable_findings());
-  }
-  return true;
+// The same for findings that were resolved lately.
+bool OfferResolved(std::vector<v1::Finding> resolved, const v1::ListFindingsRequest& request,
+                   ListTurn& turn, v1::ListFindingsResponse& response) {
+  std::map<std::string, v1::Finding> ordered;
+  for (v1::Finding& finding : resolved)
+    if (Matches(request, finding)) ordered.emplace(KeyOfResolved(finding), std::move(finding));
+  auto at = ordered.upper_bound(turn.after());
+  for (; at != ordered.end() && turn.HasRoom(); ++at)
+    turn.Offer(at->first, std::move(at->second), *response.mutable_findings());
+  return at == ordered.end();
 }
 
 Status CheckListing(const State& state, const v1::ListFindingsRequest& request) {
@@ -83,23 +83,16 @@ Status CheckListing(const State& state, const v1::ListFindingsRequest& request) 
 }
 
 Status ListFindings(State& state, const v1::ListFindingsRequest& request,
-                    v1::ListFindingsResponse& response, Moment now) {
+                    v1::ListFindingsResponse& response, ListTurn& turn) {
   RETURN_IF_ERROR(CheckListing(state, request));
-  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::Finding::descriptor(), now));
-  std::vector<KeyedFinding> open;
-  for (const auto& [id, finding] : state.findings.open())
-    if (Matches(request, finding)) open.emplace_back(KeyOf(finding), &finding);
-  bool done = OfferFindings(state, NextFindings(std::move(open), turn.after()), turn, response);
+  bool done = OfferOpen(state, request, turn, response);
   if (done && request.include_resolved()) {
-    ASSIGN_OR_RETURN(const std::vector<v1::Finding> stored,
+    ASSIGN_OR_RETURN(std::vector<v1::Finding> resolved,
                      state.outbox.store().ResolvedFindings(kResolvedMax));
-    std::vector<KeyedFinding> resolved;
-    for (const v1::Finding& finding : stored)
-      if (Matches(request, finding)) resolved.emplace_back(KeyOfResolved(finding), &finding);
-    done = OfferFindings(state, NextFindings(std::move(resolved), turn.after()), turn, response);
+    done = OfferResolved(std::move(resolved), request, turn, response);
   }
   *response.mutable_counts() = state.findings.counts();
-  turn.Finish(done, response);
+  turn.End(done);
   return {};
 }
 
@@ -139,12 +132,11 @@ void OfferAll(std::vector<Element> elements, KeyOfElement key_of, ListTurn& turn
   auto at = ordered.upper_bound(turn.after());
   for (; at != ordered.end() && turn.HasRoom(); ++at)
     turn.Offer(at->first, std::move(at->second), list);
-  turn.Finish(at == ordered.end(), response);
+  turn.End(at == ordered.end());
 }
 
-Status ListSilences(State& state, const v1::ListSilencesRequest& request,
-                    v1::ListSilencesResponse& response, Moment now) {
-  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::Silence::descriptor(), now));
+Status ListSilences(State& state, const v1::ListSilencesRequest&,
+                    v1::ListSilencesResponse& response, ListTurn& turn) {
   const auto key_of = [](const v1::Silence& silence) {
     return Format("{:020}{}", Nanoseconds(silence.until()), silence.id());
   };
@@ -158,11 +150,10 @@ Status DeleteSilence(State& state, const v1::DeleteSilenceRequest& request, v1::
   return {};
 }
 
-Status ListRules(State& state, const v1::ListRulesRequest& request, v1::ListRulesResponse& response,
-                 Moment now) {
-  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::RuleInfo::descriptor(), now));
+Status ListRules(State& state, const v1::ListRulesRequest&, v1::ListRulesResponse& response,
+                 ListTurn& turn) {
   const auto key_of = [](const v1::RuleInfo& info) { return info.id(); };
-  OfferAll(RuleInfos(state), key_of, turn, *response.mutable_rules(), response);
+  OfferAll(RuleInfos(state.options), key_of, turn, *response.mutable_rules(), response);
   return {};
 }
 
@@ -200,7 +191,7 @@ Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& 
     node.set_reason(UnjudgedReason(record));
   }
   response.set_nodes(static_cast<std::uint32_t>(state.evaluator.nodes()));
-  response.set_rules(static_cast<std::uint32_t>(RuleInfos(state).size()));
+  response.set_rules(static_cast<std::uint32_t>(RuleInfos(state.options).size()));
   return {};
 }
 

@@ -23,7 +23,7 @@ Status CheckNode(const State& state, const std::string& name) {
 
 Status CheckRule(const State& state, const std::string& id) {
   std::vector<std::string> known;
-  for (const v1::RuleInfo& info : RuleInfos(state)) {
+  for (const v1::RuleInfo& info : RuleInfos(state.options)) {
     if (info.id() == id) return {};
     known.push_back(info.id());
   }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "daemon/control/listing/list_turn.h"
 #include "daemon/control/state.h"
 
 namespace fabric::control {
@@ -17,8 +18,10 @@ struct Handler {
   const google::protobuf::Descriptor* (*request)();
   const google::protobuf::Descriptor* (*response)();
   Status (*call)(State&, const google::protobuf::Message& request,
-                 google::protobuf::Message& response, Moment now);
-  bool list = false;  // Answers one turn of a page: see listing/list_turn.h.
+                 google::protobuf::Message& response, Moment now) = nullptr;
+  // Instead of `call`: answers one turn of a page (listing/list_turn.h).
+  Status (*list)(State&, const google::protobuf::Message& request,
+                 google::protobuf::Message& response, ListTurn& turn) = nullptr;
 };
 
 template <auto kFunction, class Request, class Response>
@@ -35,13 +38,19 @@ constexpr Handler MakeHandler(Status (*)(State&, const Request&, Response&, Mome
 template <auto kFunction>
 inline constexpr Handler kHandler = MakeHandler<kFunction>(kFunction);
 
-constexpr Handler AsList(Handler handler) {
-  handler.list = true;
-  return handler;
-}
 // The same for a list method.
+template <auto kFunction, class Request, class Response>
+constexpr Handler MakeListHandler(Status (*)(State&, const Request&, Response&, ListTurn&)) {
+  return {.request = &Request::descriptor,
+          .response = &Response::descriptor,
+          .list = [](State& state, const google::protobuf::Message& request,
+                     google::protobuf::Message& response, ListTurn& turn) {
+            return kFunction(state, static_cast<const Request&>(request),
+                             static_cast<Response&>(response), turn);
+          }};
+}
 template <auto kFunction>
-inline constexpr Handler kList = AsList(kHandler<kFunction>);
+inline constexpr Handler kList = MakeListHandler<kFunction>(kFunction);
 
 std::span<const Handler> NodeHandlers();
 std::span<const Handler> FindingHandlers();

@@ -47,16 +47,15 @@ Status CreateBackup(State& state, const v1::CreateBackupRequest& request, v1::Ba
   return {};
 }
 
-Status ListNodes(State& state, const v1::ListNodesRequest& request, v1::ListNodesResponse& response,
-                 Moment now) {
-  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::NodeSummary::descriptor(), now));
+Status ListNodes(State& state, const v1::ListNodesRequest&, v1::ListNodesResponse& response,
+                 ListTurn& turn) {
   const auto& nodes = state.fleet.nodes();
   auto at = nodes.upper_bound(turn.after());
   for (; at != nodes.end() && turn.HasRoom(); ++at)
     turn.Offer(at->first, Summarize(at->second, state.findings.FailingOn(at->first)),
                *response.mutable_nodes());
   if (!turn.filtered()) response.set_total_size(static_cast<std::uint32_t>(nodes.size()));
-  turn.Finish(at == nodes.end(), response);
+  turn.End(at == nodes.end());
   return {};
 }
 
@@ -95,7 +94,6 @@ Status DeleteNode(State& state, const v1::DeleteNodeRequest& request, v1::NodeSu
   for (auto& [id, session] : state.sessions.all())
     if (session.node.name() == request.name())
       session.reported = session.snapshot_requested = false;
-  state.cover.reset();
   state.mesh.OnFleetChange(now);
   state.outbox.Publish(now, [&](v1::Event& event) { *event.mutable_node() = removed; });
   return {};
@@ -124,10 +122,9 @@ Status CheckConnected(const State& state, const std::string& node) {
 }
 
 Status ListDevices(State& state, const v1::ListDevicesRequest& request,
-                   v1::ListDevicesResponse& response, Moment now) {
+                   v1::ListDevicesResponse& response, ListTurn& turn) {
   constexpr std::uint32_t kCostOfView = 8;  // In summaries of ports
   if (!request.node().empty()) RETURN_IF_ERROR(CheckConnected(state, request.node()));
-  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::DeviceSummary::descriptor(), now));
   const PortKey after = PortKey::Parse(turn.after());
   fleet::ExpectationTable expectations;
   const profile::Profile none;
@@ -138,6 +135,7 @@ Status ListDevices(State& state, const v1::ListDevicesRequest& request,
     if (at->second.state != v1::NODE_STATE_CONNECTED) continue;
     const fleet::NodeView view = fleet::ViewOf(at->second, none, expectations);
     turn.AddCost(kCostOfView);
+    if (view.ports.empty()) turn.Skip(PortKey{.node = at->first}.Text());
     std::size_t n = at->first == after.node ? after.position : 0;
     for (; n < view.ports.size() && turn.HasRoom(); ++n) {
       v1::DeviceSummary summary = Summarize(view.ports[n]);
@@ -148,7 +146,7 @@ Status ListDevices(State& state, const v1::ListDevicesRequest& request,
     }
     if (n < view.ports.size()) break;
   }
-  turn.Finish(at == end, response);
+  turn.End(at == end);
   return {};
 }
 

@@ -120,30 +120,28 @@ Status GetCampaign(State& state, const v1::GetCampaignRequest& request, v1::Camp
 }
 
 Status ListCampaignResults(State& state, const v1::ListCampaignResultsRequest& request,
-                           v1::ListCampaignResultsResponse& response, Moment now) {
+                           v1::ListCampaignResultsResponse& response, ListTurn& turn) {
   constexpr std::uint32_t kRowsOfTurn = 256;
-  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::PairResult::descriptor(), now));
   const auto after = ParseNumber<std::int64_t>(turn.after());
   ASSIGN_OR_RETURN(std::vector<store::ResultRow> rows,
                    state.campaigns.Results(request.id(), after.ok() ? *after : 0, kRowsOfTurn));
   auto row = rows.begin();
   for (; row != rows.end() && turn.HasRoom(); ++row)
     turn.Offer(Format("{}", row->sequence), std::move(row->result), *response.mutable_results());
-  turn.Finish(row == rows.end() && rows.size() < kRowsOfTurn, response);
+  turn.End(row == rows.end() && rows.size() < kRowsOfTurn);
   return {};
 }
 
-Status ListCampaigns(State& state, const v1::ListCampaignsRequest& request,
-                     v1::ListCampaignsResponse& response, Moment now) {
+Status ListCampaigns(State& state, const v1::ListCampaignsRequest&,
+                     v1::ListCampaignsResponse& response, ListTurn& turn) {
   constexpr std::size_t kCampaignsOfTurn = 64;
-  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::Campaign::descriptor(), now));
   std::vector<v1::Campaign> campaigns = state.campaigns.List(turn.after(), kCampaignsOfTurn);
   auto at = campaigns.begin();
   for (; at != campaigns.end() && turn.HasRoom(); ++at) {
     const std::string id = at->id();
     turn.Offer(id, std::move(*at), *response.mutable_campaigns());
   }
-  turn.Finish(at == campaigns.end() && campaigns.size() < kCampaignsOfTurn, response);
+  turn.End(at == campaigns.end() && campaigns.size() < kCampaignsOfTurn);
   return {};
 }
 
@@ -164,7 +162,8 @@ Status GetMesh(State& state, const v1::GetMeshRequest& request, v1::MeshStatus& 
   for (; at < pairs.size() && turn.HasRoom(); ++at)
     turn.Offer(Format("{}", at + 1), pairs[at], *status.mutable_leaf_pairs());
   status.set_leaf_pairs_total(static_cast<std::uint32_t>(pairs.size()));
-  turn.Finish(at >= pairs.size(), status);
+  turn.End(at >= pairs.size());
+  turn.Finish(status);
   return {};
 }
 

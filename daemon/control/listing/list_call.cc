@@ -4,9 +4,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>
-
-#include "daemon/control/listing/list_turn.h"
 
 namespace fabric::control {
 
@@ -14,21 +11,24 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-Status CallInTurns(const Message& request, Message& response, const TakeTurn& take_turn) {
+Status CallInTurns(const Message& request, Message& response, Moment now,
+                   const TakeTurn& take_turn) {
   const FieldDescriptor& list = *response.GetDescriptor()->field(0);
   const FieldDescriptor& next = *response.GetDescriptor()->FindFieldByName("next_page_token");
   const FieldDescriptor& size = *request.GetDescriptor()->FindFieldByName("page_size");
   const FieldDescriptor& token = *request.GetDescriptor()->FindFieldByName("page_token");
   const Reflection& reflection = *response.GetReflection();
-  const std::unique_ptr<Message> turn(request.New());
-  turn->CopyFrom(request);
+  const std::unique_ptr<Message> rest(request.New());  // What is left of the request
+  rest->CopyFrom(request);
   const std::uint32_t wanted = PageSizeOf(request);
   std::size_t bytes = 0;
   while (true) {
     const auto kept = static_cast<std::uint32_t>(reflection.FieldSize(response, &list));
-    request.GetReflection()->SetUInt32(turn.get(), &size, wanted - kept);
+    request.GetReflection()->SetUInt32(rest.get(), &size, wanted - kept);
     const std::unique_ptr<Message> part(response.New());
-    RETURN_IF_ERROR(take_turn(*turn, *part));
+    ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(*rest, *list.message_type(), now));
+    RETURN_IF_ERROR(take_turn(*rest, *part, turn));
+    turn.Finish(*part);
     bytes += part->ByteSizeLong();
     reflection.ClearField(&response, &next);
     response.MergeFrom(*part);
@@ -36,8 +36,7 @@ Status CallInTurns(const Message& request, Message& response, const TakeTurn& ta
     if (more.empty() || bytes >= kPageBytesMax ||
         static_cast<std::uint32_t>(reflection.FieldSize(response, &list)) >= wanted)
       return {};
-    request.GetReflection()->SetString(turn.get(), &token, more);
-    std::this_thread::yield();  // Others wait for the lock.
+    request.GetReflection()->SetString(rest.get(), &token, more);
   }
 }
 

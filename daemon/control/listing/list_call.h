@@ -5,16 +5,18 @@
 
 #include <functional>
 
+#include "base/clock.h"
 #include "base/status.h"
+#include "daemon/control/listing/list_turn.h"
 
 namespace fabric::control {
 
-// Answers one turn, under the lock of the controller.
+// Collects the elements of one turn, under the lock of the controller.
 using TakeTurn = std::function<Status(const google::protobuf::Message& request,
-                                      google::protobuf::Message& response)>;
+                                      google::protobuf::Message& response, ListTurn& turn)>;
 
 // The response has a list as its first field, and next_page_token.
 Status CallInTurns(const google::protobuf::Message& request, google::protobuf::Message& response,
-                   const TakeTurn& take_turn);
+                   Moment now, const TakeTurn& take_turn);
 
 }  // namespace fabric::control

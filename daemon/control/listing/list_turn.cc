@@ -33,6 +33,14 @@ std::uint64_t FingerprintOf(const Message& request) {
   return Fnv(copy->SerializeAsString(), Fnv(request.GetDescriptor()->name()));
 }
 
+// The field with the elements.
+const FieldDescriptor& ListOf(const google::protobuf::Descriptor& response,
+                              const google::protobuf::Descriptor& element) {
+  int n = 0;
+  while (response.field(n)->message_type() != &element) ++n;
+  return *response.field(n);
+}
+
 constexpr std::size_t kFingerprintDigits = 16;
 
 // A token is the fingerprint and the key, in hexadecimal digits.
@@ -72,15 +80,37 @@ Result<ListTurn> ListTurn::Start(const Message& request,
   const std::uint64_t fingerprint = FingerprintOf(request);
   ASSIGN_OR_RETURN(std::string key, KeyOf(TextOf(request, "page_token"), fingerprint));
   ListTurn turn(fingerprint, std::move(filter), std::move(mask));
+  turn.element_ = &element;
   turn.filtered_ = !Trim(filter_text).empty();
   turn.size_ = PageSizeOf(request);
-  turn.key_ = std::move(key);
+  turn.most_ = turn.filtered_ ? kTurnElementsMax : turn.size_;
+  turn.after_ = std::move(key);
   return turn;
 }
 
-std::string ListTurn::Token() const {
+void ListTurn::Finish(Message& response) const {
+  const FieldDescriptor& list = ListOf(*response.GetDescriptor(), *element_);
+  const google::protobuf::Reflection& reflection = *response.GetReflection();
+  const int collected = reflection.FieldSize(response, &list);
+  int kept = 0, looked_at = 0;
+  for (; looked_at < collected && static_cast<std::uint32_t>(kept) < size_; ++looked_at) {
+    Message& element = *reflection.MutableRepeatedMessage(&response, &list, looked_at);
+    if (!filter_.Matches(element)) continue;
+    mask_.Apply(element);
+    if (kept != looked_at) reflection.SwapElements(&response, &list, kept, looked_at);
+    ++kept;
+  }
+  for (int n = collected; n > kept; --n) reflection.RemoveLast(&response, &list);
+  if (looked_at == collected && done_) return;
+  std::string_view last = after_;
+  if (looked_at > 0) last = keys_[static_cast<std::size_t>(looked_at) - 1];
+  if (looked_at == collected && !skipped_.empty() && skipped_at_ == keys_.size()) last = skipped_;
+  reflection.SetString(&response, FieldNamed(response, "next_page_token"), Token(last));
+}
+
+std::string ListTurn::Token(std::string_view key) const {
   std::string token = Format("{:016x}", fingerprint_);
-  for (const char c : key_) token += Format("{:02x}", static_cast<unsigned char>(c));
+  for (const char c : key) token += Format("{:02x}", static_cast<unsigned char>(c));
   return token;
 }
 

@@ -1,5 +1,6 @@
-// One turn of a list method: a part of a page, short enough to run under the controller's lock. The
-// controller takes turns until the page is full (Controller::Call).
+// One turn of a list method: a part of a page. The handler collects elements under the controller's
+// lock; the filter and the mask are applied later, without it. The controller takes turns until
+// the page is full (Controller::Call).
 //
 // A page continues after the key of the last element of the page before. Keys order the list; they
 // stay valid when other elements come and go.
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -35,48 +37,57 @@ class ListTurn {
                                 const google::protobuf::Descriptor& element, Moment now);
 
   // The turn begins behind this key. Empty: at the start.
-  const std::string& after() const { return key_; }
+  const std::string& after() const { return after_; }
   bool filtered() const { return filtered_; }
 
   // False when the turn must end.
   bool HasRoom() const {
-    return kept_ < size_ && looked_at_ < kTurnElementsMax && bytes_ < kPageBytesMax;
+    return keys_.size() < most_ && looked_at_ < kTurnElementsMax && bytes_ < kPageBytesMax;
   }
 
-  // Adds the element, unless the filter leaves it out. `key` is larger than all earlier ones.
+  // Adds the element to the part. `key` is larger than all earlier ones.
   template <class Element, class List>
   void Offer(std::string key, Element element, List& list) {
-    key_ = std::move(key);
+    keys_.push_back(std::move(key));
     ++looked_at_;
-    if (!filter_.Matches(element)) return;
-    mask_.Apply(element);
     bytes_ += element.ByteSizeLong();
-    ++kept_;
     *list.Add() = std::move(element);
+  }
+  // Leaves out the element with this key.
+  void Skip(std::string key) {
+    skipped_ = std::move(key);
+    skipped_at_ = keys_.size();
+    ++looked_at_;
   }
   // An element that costs more than others counts as several.
   void AddCost(std::uint32_t elements) { looked_at_ += elements; }
+  // `done`: there are no elements behind the last one.
+  void End(bool done) { done_ = done; }
 
-  // Sets the token of the response. `done`: there are no elements behind the last one offered.
-  template <class Response>
-  void Finish(bool done, Response& response) const {
-    if (!done) response.set_next_page_token(Token());
-  }
+  // Without a lock: removes the elements that the filter leaves out and those beyond the page,
+  // clears the fields that the mask leaves out, and sets the token. The list has the
+  // elements of Start().
+  void Finish(google::protobuf::Message& response) const;
 
  private:
   ListTurn(std::uint64_t fingerprint, Filter filter, FieldMask mask)
       : fingerprint_(fingerprint), filter_(std::move(filter)), mask_(std::move(mask)) {}
-  std::string Token() const;
+  std::string Token(std::string_view key) const;
 
   std::uint64_t fingerprint_;  // Of the request without page_size and page_token
   Filter filter_;
   FieldMask mask_;
+  const google::protobuf::Descriptor* element_ = nullptr;
   bool filtered_ = false;
-  std::uint32_t size_ = 0;
-  std::string key_;
-  std::uint32_t kept_ = 0;
+  std::uint32_t size_ = 0;  // Of the page
+  std::uint32_t most_ = 0;  // Elements that this turn collects
+  std::string after_;
+  std::vector<std::string> keys_;  // Of the collected elements
+  std::string skipped_;            // The last one, empty: none
+  std::size_t skipped_at_ = 0;     // Number of keys before it
   std::uint32_t looked_at_ = 0;
   std::size_t bytes_ = 0;
+  bool done_ = false;
 };
 
 }  // namespace fabric::control

@@ -21,6 +21,35 @@ TEST(MetricsText, AnEmptyFleetIsZeroAndNotAbsent) {
   EXPECT_THAT(text, Not(HasSubstr("fabric_probe_latency_seconds")));
 }
 
+TEST(MetricsText, TurnsHaveHistogramsAndTheLongestByKind) {
+  control::TurnRecorder recorder({});
+  recorder.Record({.kind = control::TurnKind::kTickRules, .waited = 2ms, .length = 30ms},
+                  SteadyTime(100s));
+  MetricsInput input;
+  input.turns = recorder.Read(SteadyTime(200s));
+  const std::string text = MetricsText(input);
+  for (const char* line :
+       {"fabric_controller_turn_seconds_bucket{kind=\"tick_rules\",le=\"0.01\"} 0\n",
+        "fabric_controller_turn_seconds_bucket{kind=\"tick_rules\",le=\"0.05\"} 1\n",
+        "fabric_controller_turn_wait_seconds_count{kind=\"tick_rules\"} 1\n",
+        "fabric_controller_longest_turn_seconds{kind=\"tick_rules\",since=\"start\"} 0.03\n",
+        "fabric_controller_longest_turn_seconds{kind=\"tick_rules\",since=\"minute\"} 0\n",
+        "fabric_controller_longest_turn_wait_seconds{kind=\"tick_rules\",since=\"start\"} 0.002\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST(MetricsText, TheStoreShowsWhatItHoldsBackAndWhatIsDamaged) {
+  MetricsInput input;
+  input.fleet.store_pending = 5;
+  input.fleet.store_dropped = 6;
+  input.fleet.store_damaged_rows = 7;
+  const std::string text = MetricsText(input);
+  for (const char* line :
+       {"fabric_store_pending_writes 5\n", "fabric_store_dropped_writes_total 6\n",
+        "fabric_store_damaged_rows 7\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
 TEST(MetricsText, TlsHasItsEndAndItsRefusedFilesOnlyWithTls) {
   EXPECT_THAT(MetricsText({}), Not(HasSubstr("\nfabric_tls_")));
   MetricsInput input;

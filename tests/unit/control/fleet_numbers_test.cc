@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "tests/testing/control_world.h"
+#include "tests/testing/full_count.h"
+#include "tests/testing/nodes.h"
 
 namespace fabric::control {
 namespace {
@@ -62,6 +64,62 @@ TEST(FleetNumbers, FollowTheFleetAndItsCampaigns) {
   numbers = world.controller->Numbers();
   EXPECT_FALSE(numbers.nodes.at("n2").connected);
   EXPECT_EQ(numbers.ports.at(v1::PORT_STATE_ACTIVE), 2u);
+}
+
+class NumbersTest : public ::testing::Test {
+ protected:
+  void Check(const char* when) {
+    EXPECT_EQ(testing::DifferenceToFullCount(*world_.controller, world_.agents.now()), "") << when;
+  }
+  void Silence(const char* rule) {
+    v1::CreateSilenceRequest request;
+    request.mutable_silence()->set_rule(rule);
+    request.mutable_silence()->set_author("sim");
+    request.mutable_silence()->set_reason("test");
+    request.set_duration_seconds(60);
+    v1::Silence silence;
+    const Status made = world_.controller->Call(request, silence, world_.agents.now());
+    ASSERT_TRUE(made.ok()) << made.message();
+  }
+  void Remove(const char* node) {
+    v1::DeleteNodeRequest request;
+    request.set_name(node);
+    v1::NodeSummary removed;
+    ASSERT_TRUE(world_.controller->Call(request, removed, world_.agents.now()).ok());
+  }
+
+  testing::ControlWorld world_;
+};
+
+TEST_F(NumbersTest, EqualAFullCountAfterEachChange) {
+  Check("empty");
+  world_.ConnectNodes(4);
+  Check("connected");
+  v1::NodeSnapshot down = testing::RoceNode({.number = 1});
+  testing::LinkDown(down, 0);
+  ASSERT_TRUE(world_.agents.SendSnapshot(down).ok());
+  Check("a port is down and not judged yet");
+  world_.agents.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(world_.controller->Numbers().ports.at(v1::PORT_STATE_DOWN), 1u);
+  EXPECT_EQ(world_.controller->Numbers().nodes.at("n1").findings.size(), 1u);
+  Check("a finding is open");
+  Silence("port_active");
+  EXPECT_EQ(world_.controller->Numbers().nodes.at("n1").findings.size(), 0u);
+  Check("it is silenced");
+  world_.agents.Advance(std::chrono::seconds(62));
+  EXPECT_EQ(world_.controller->Numbers().findings_silenced.size(), 0u);
+  Check("the silence has expired");
+  world_.agents.Disconnect("n1", "power");
+  world_.agents.Advance(std::chrono::seconds(2));
+  Check("the node is lost");
+  world_.Restart();
+  Check("the controller was restarted");
+  world_.agents.Advance(std::chrono::seconds(10));
+  Check("and judges again");
+  Remove("n1");
+  world_.agents.Advance(std::chrono::seconds(2));
+  EXPECT_FALSE(world_.controller->Numbers().nodes.contains("n1"));
+  Check("the node is removed");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/testing/control_world.h"
+#include "tests/testing/nodes.h"
 
 namespace fabric::control {
 namespace {
@@ -62,6 +63,17 @@ TEST_F(ListingTest, PagesOfNodesAndPortsAreTheWholeList) {
   v1::ListDevicesResponse two;
   EXPECT_THAT(Pages(of_node, 1, two), ElementsAre(1, 1));
   EXPECT_EQ(two.devices(1).node(), "n3");
+}
+
+// More than one turn of nodes that have no port to offer.
+TEST_F(ListingTest, NodesWithoutPortsDoNotStopTheListOfPorts) {
+  for (v1::NodeSnapshot& node : testing::Nodes(300, testing::RoceNode)) {
+    if (node.node().name() != "n99") node.clear_rdma_devices();
+    ASSERT_TRUE(world_.agents.Connect(node).ok());
+  }
+  v1::ListDevicesResponse ports;
+  EXPECT_THAT(Pages(v1::ListDevicesRequest(), 1, ports), ElementsAre(1, 1));
+  EXPECT_EQ(ports.devices(0).node(), "n99");
 }
 
 TEST_F(ListingTest, AFilterAndAMaskApplyToEveryPage) {

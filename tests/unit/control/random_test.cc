@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "tests/testing/control_world.h"
+#include "tests/testing/full_count.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::control {
@@ -93,6 +94,7 @@ class Scenario {
       default: break;
     }
     world_.agents.Advance(100ms * (1 + Pick(20)), &random_);
+    EXPECT_EQ(testing::DifferenceToFullCount(*world_.controller, world_.agents.now()), "");
   }
 
   // Nodes whose ports can all be probed.

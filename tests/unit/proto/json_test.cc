@@ -54,6 +54,20 @@ TEST(Yaml, KeepsStringsThatLookLikeNumbers) {
     EXPECT_NE(yaml.find(line), std::string::npos) << line << " is not in\n" << yaml;
 }
 
+TEST(Json, ATimeThatCannotBeWrittenIsAbsentAndTheRestIsThere) {
+  v1::NodeSnapshot snapshot;
+  snapshot.mutable_node()->set_name("n1");
+  snapshot.mutable_taken_at()->set_seconds(std::numeric_limits<std::int64_t>::max());
+  snapshot.mutable_host()->mutable_booted_at()->set_seconds(1'700'000'000);
+  const std::string json = ToJson(snapshot, false);
+  EXPECT_NE(json.find(R"("name":"n1")"), std::string::npos) << json;
+  EXPECT_NE(json.find("2023-11-14T22:13:20Z"), std::string::npos) << json;
+  EXPECT_EQ(json.find("taken_at"), std::string::npos) << json;
+  const std::string yaml = ToYaml(snapshot);
+  EXPECT_NE(yaml.find("name: n1"), std::string::npos) << yaml;
+  EXPECT_EQ(yaml.find("taken_at"), std::string::npos) << yaml;
+}
+
 TEST(Json, ZeroIsPrintedAndAbsentIsNot) {
   v1::NodeSnapshot snapshot;
   snapshot.add_counters()->add_counters()->set_name("rx_prio3_pause");

@@ -1,0 +1,56 @@
+// Numbers about the fleet, kept up to date with each change of a node or a finding. A change costs
+// the size of what changed, not the size of the fleet. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/mutex.h"
+#include "daemon/control/fleet_numbers.h"
+#include "daemon/fleet/fleet.h"
+#include "daemon/fleet/sites.h"
+#include "fabric/v1/finding.pb.h"
+
+namespace fabric::control {
+
+// Open findings with the verdict FAIL, except those that another one explains: one cause is one
+// alert.
+bool CountsAsOpen(const v1::Finding& finding);
+
+class LiveNumbers {
+ public:
+  // `start`: what does not change, and the rules, with 0.
+  explicit LiveNumbers(FleetNumbers start) : totals_(std::move(start)) {}
+
+  // The state of the node, its ports or its place in the topology changed.
+  void PutNode(const fleet::NodeRecord& record, const fleet::TopologyCoverage& cover)
+      EXCLUDES(mutex_);
+  void RemoveNode(const std::string& name) EXCLUDES(mutex_);
+  // `change`: 1 when the finding is added, -1 when it is removed, as it was when it was added.
+  void CountFinding(const v1::Finding& finding, int change) EXCLUDES(mutex_);
+  // Replaces the numbers that do not depend on nodes and findings; keeps the others.
+  void SetOthers(FleetNumbers others) EXCLUDES(mutex_);
+
+  FleetNumbers Read() const EXCLUDES(mutex_);
+  fleet::TopologyCoverage cover() const EXCLUDES(mutex_);
+  // Reason of the last failed write to the store.
+  std::string store_failure() const EXCLUDES(mutex_);
+
+ private:
+  struct Node {
+    bool known = false;  // Else it has findings only.
+    bool connected = false;
+    std::map<v1::PortState, std::uint32_t> ports = {};  // Of a connected node
+    fleet::TopologyCoverage cover = {};
+    std::map<v1::Severity, std::uint32_t> findings = {};
+  };
+  void Subtract(Node& node) REQUIRES(mutex_);
+  void CountFor(const std::string& name, v1::Severity severity, int change) REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  std::map<std::string, Node> nodes_ GUARDED_BY(mutex_);
+  FleetNumbers totals_ GUARDED_BY(mutex_);  // Without nodes
+};
+
+}  // namespace fabric::control

@@ -1,0 +1,198 @@
+// Longest turns of the controller by kind, with a large fleet and a real state file. Run by hand,
+// on a release build: turns_bench [NODES] (docs/BENCHMARKS.md).
+//
+// Ten minutes of a fleet on a simulated clock: all nodes connect, then each sends a heartbeat every
+// 10 s and a counter window every 30 s, one in a hundred has a port that goes down and up, and a
+// client asks for everything that a person asks for. At the end the controller restarts.
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "daemon/control/controller.h"
+#include "proto/snapshot_change.h"
+#include "proto/timestamps.h"
+#include "tests/testing/counter_rates.h"
+#include "tests/testing/nodes.h"
+#include "tests/testing/temp_tree.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t kRails = 9;
+
+class NoAgents final : public AgentSink {
+ public:
+  void Send(SessionId, const v1::ControllerMessage&) override {}
+  void Close(SessionId, const Status&) override {}
+};
+
+class LargeFleet {
+ public:
+  explicit LargeFleet(std::uint32_t nodes) : nodes_(nodes) {
+    testing::Pair pair = testing::PairOf({testing::RoceNode({.number = 1, .rails = kRails})});
+    for (std::uint32_t rail = 0; rail < kRails; ++rail) testing::Busy(pair, 0, rail);
+    table_.set_table_id(1);
+    sample_.set_table_id(1);
+    std::uint32_t index = 0, last = 0;
+    for (int s = 0; s < pair.before[0].counters_size(); ++s) {
+      const v1::CounterSet& before = pair.before[0].counters(s);
+      *table_.add_sets() = before;
+      for (int c = 0; c < before.counters_size(); ++c, ++index) {
+        const std::uint64_t after = pair.after[0].counters(s).counters(c).value();
+        if (after == before.counters(c).value()) continue;
+        sample_.add_index_steps(index - last);
+        sample_.add_deltas(static_cast<std::int64_t>(after - before.counters(c).value()));
+        last = index;
+      }
+    }
+    Open();
+  }
+
+  void Run() {
+    for (std::uint32_t n = 1; n <= nodes_; ++n) {
+      Connect(n);
+      if (n % 50 == 0) Pass(100ms);
+    }
+    Report("connected");
+    const std::vector<std::function<void()>> calls = Calls();
+    for (std::uint32_t tick = 0; tick < 6'000; ++tick) {
+      for (std::uint32_t n = 1 + tick % 100; n <= nodes_; n += 100) Beat(n);
+      for (std::uint32_t n = 1 + tick % 300; n <= nodes_; n += 300) Sample(n);
+      for (std::uint32_t n = 100 * (1 + tick % 600); n <= nodes_; n += 60'000) Toggle(n);
+      if (tick % 50 == 0) calls[tick / 50 % calls.size()]();
+      Pass(100ms);
+    }
+    Report("ten minutes");
+    controller_.reset();
+    store_.reset();
+    Open();
+    (void)controller_->Load(now_);
+    for (std::uint32_t n = 1; n <= nodes_; ++n) {
+      Connect(n);
+      if (n % 50 == 0) Pass(100ms);
+    }
+    for (int tick = 0; tick < 100; ++tick) Pass(100ms);
+    Report("restarted");
+  }
+
+ private:
+  void Open() {
+    store_ = *store::OpenSqlite(directory_.path() + "/state.db");
+    ControllerOptions options;
+    options.nodes_max = nodes_;
+    options.lost_after = 60s;
+    options.on_long_turn = [](const LongTurn& turn) {
+      std::printf("%s %s: %.0f ms\n", std::string(TurnKindName(turn.kind)).c_str(),
+                  std::string(turn.detail).c_str(),
+                  std::chrono::duration<double, std::milli>(turn.length).count());
+    };
+    controller_ = std::make_unique<Controller>(options, *store_, agents_, events_, now_);
+  }
+  void Pass(Duration duration) {
+    now_ = {.steady = now_.steady + duration, .wall = now_.wall + duration};
+    controller_->Tick(now_);
+  }
+  void Send(std::uint32_t n, v1::AgentMessage message) {
+    (void)controller_->OnMessage(SessionId(n), std::move(message), now_);
+  }
+  v1::NodeSnapshot Node(std::uint32_t n) const {
+    v1::NodeSnapshot node = testing::RoceNode({.number = n, .rails = kRails});
+    *node.mutable_taken_at() = ToProto(now_.wall);
+    return node;
+  }
+  void Connect(std::uint32_t n) {
+    v1::AgentMessage hello, snapshot, table;
+    *snapshot.mutable_snapshot() = Node(n);
+    *hello.mutable_hello()->mutable_node() = snapshot.snapshot().node();
+    *table.mutable_counter_table() = table_;
+    Send(n, std::move(hello));
+    Send(n, std::move(snapshot));
+    Send(n, std::move(table));
+  }
+  void Beat(std::uint32_t n) {
+    v1::AgentMessage message;
+    message.mutable_heartbeat();
+    Send(n, std::move(message));
+  }
+  void Sample(std::uint32_t n) {
+    v1::AgentMessage message;
+    *message.mutable_counter_sample() = sample_;
+    *message.mutable_counter_sample()->mutable_taken_at() = ToProto(now_.wall);
+    Send(n, std::move(message));
+  }
+  void Toggle(std::uint32_t n) {
+    v1::NodeSnapshot up = Node(n), down = up;
+    testing::LinkDown(down, n % kRails);
+    v1::AgentMessage message;
+    if (auto change = (now_.steady.time_since_epoch() / 1min) % 2 == 0 ? Difference(up, down)
+                                                                       : Difference(down, up))
+      *message.mutable_change() = *std::move(change);
+    *message.mutable_change()->mutable_taken_at() = ToProto(now_.wall);
+    Send(n, std::move(message));
+  }
+  template <class Response, class Request>
+  std::function<void()> Caller(Request request) {
+    return [this, request] {
+      Response response;
+      (void)controller_->Call(request, response, now_);
+    };
+  }
+  std::vector<std::function<void()>> Calls() {
+    v1::ListDevicesRequest devices;
+    devices.set_filter("node=~\"n9.*\" rail=3 state=down");
+    v1::GetNodeRequest unknown, node;
+    unknown.set_name("m17");
+    node.set_name("n17");
+    v1::StartCampaignRequest campaign;
+    campaign.mutable_spec()->add_nodes("n1");
+    campaign.mutable_spec()->add_nodes("n2");
+    v1::StartCampaignRequest all;
+    all.mutable_spec()->set_pattern(v1::CAMPAIGN_PATTERN_RANDOM_REGULAR);
+    return {Caller<v1::ListNodesResponse>(v1::ListNodesRequest()),
+            Caller<v1::ListDevicesResponse>(devices),
+            Caller<v1::ListFindingsResponse>(v1::ListFindingsRequest()),
+            Caller<v1::GetNodeResponse>(unknown),
+            Caller<v1::GetNodeResponse>(node),
+            Caller<v1::ValidateResponse>(v1::ValidateRequest()),
+            Caller<v1::InferProfileResponse>(v1::InferProfileRequest()),
+            Caller<v1::Campaign>(campaign),
+            Caller<v1::Campaign>(all),
+            Caller<v1::Backup>(v1::CreateBackupRequest())};
+  }
+  void Report(const char* when) {
+    std::printf("-- %s\n%-18s %10s %10s %10s\n", when, "turn", "count", "mean us", "longest ms");
+    for (const auto& [kind, counts] : controller_->Turns()) {
+      std::uint64_t count = 0;
+      for (const std::uint64_t bucket : counts.lengths.buckets) count += bucket;
+      std::printf("%-18s %10llu %10.1f %10.2f\n", std::string(TurnKindName(kind)).c_str(),
+                  static_cast<unsigned long long>(count),
+                  counts.lengths.sum_seconds * 1e6 / static_cast<double>(count),
+                  std::chrono::duration<double, std::milli>(counts.longest).count());
+    }
+    std::fflush(stdout);
+  }
+
+  const std::uint32_t nodes_;
+  testing::TempTree directory_;
+  NoAgents agents_;
+  EventBus events_;
+  Moment now_{SteadyTime(1'000s), WallTime(1'790'000'000s)};
+  v1::CounterTable table_;
+  v1::CounterSample sample_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<Controller> controller_;
+};
+
+}  // namespace
+}  // namespace fabric::control
+
+int main(int argc, char** argv) {
+  const unsigned long nodes = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 10'000;
+  fabric::control::LargeFleet(static_cast<std::uint32_t>(nodes)).Run();
+}
