@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::size_t kNamesMax = 65536;
 constexpr std::size_t kEventsMax = 1024;
+// Time in which links come up after a boot.
+constexpr double kBootSeconds = 300;
 
 // "[0]mlx5_0:1/IB [1]mlx5_bond_0:1/RoCE "
 void TakeDevices(std::string_view list, const std::string& host, const v1::LogEvidence& where,
@@ -34,7 +36,20 @@ void SetOnce(std::optional<Said>& fact, std::string_view what, const v1::LogEvid
   if (!fact) fact = Said{.where = where, .what = std::string(what)};
 }
 
+std::string LinkName(std::string_view host, std::string_view netdev) {
+  return Format("{} {}", host, netdev);
+}
+
 }  // namespace
+
+bool Context::HasNotBeenUp(const Match& match, const Origin& origin) const {
+  if (match.message->fact != Fact::kLinkDown) return false;
+  if (links_up.contains(LinkName(origin.host, match.fields.hca))) return false;
+  if (origin.time.scale == LogTime::Scale::kUptime) return origin.time.seconds < kBootSeconds;
+  const auto boot = boots.find(origin.host);
+  return boot != boots.end() && origin.time.ComparesWith(boot->second) &&
+         origin.time.seconds < boot->second.seconds + kBootSeconds;
+}
 
 void Context::Take(const Match& match, const Origin& origin, const v1::LogEvidence& where) {
   const Fields& fields = match.fields;
@@ -68,6 +83,17 @@ void Context::Take(const Match& match, const Origin& origin, const v1::LogEviden
       }
       return;
     case Fact::kPortEvent: return AddEvent(fields.hca, host, where, port_events);
+    case Fact::kLinkDown:
+      if (!HasNotBeenUp(match, origin)) AddEvent(fields.hca, host, where, port_events);
+      return;
+    case Fact::kLinkUp:
+      if (links_up.size() < kNamesMax) links_up.insert(LinkName(host, fields.hca));
+      return;
+    case Fact::kBoot:
+      if (boots.size() < kNamesMax) boots.insert_or_assign(host, origin.time);
+      std::erase_if(links_up,
+                    [&](const std::string& link) { return link.starts_with(host + ' '); });
+      return;
     case Fact::kGidChanged: return AddEvent(fields.hca, host, where, gid_changes);
   }
 }

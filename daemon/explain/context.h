@@ -43,10 +43,14 @@ struct Context {
   std::uint64_t size_passed_bytes = 0;
   std::vector<DeviceEvent> port_events;
   std::vector<DeviceEvent> gid_changes;
-  bool infiniband = false;  // An HCA of that link layer is in use
+  std::set<std::string, std::less<>> links_up;        // "host netdev"
+  std::map<std::string, LogTime, std::less<>> boots;  // By host
+  bool infiniband = false;                            // An HCA of that link layer is in use
   bool roce = false;
 
   void Take(const Match& match, const Origin& origin, const v1::LogEvidence& where);
+  // True for a link that is down because the host has just booted: no link was lost.
+  bool HasNotBeenUp(const Match& match, const Origin& origin) const;
   // The host that the address belongs to, or an empty string.
   std::string HostOf(std::string_view address) const;
   std::optional<std::uint32_t> RankOf(const Origin& origin) const;

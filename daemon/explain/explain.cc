@@ -129,6 +129,11 @@ class Explainer::Log {
     if (dropped_)
       explanation_.add_notes(
           Format("More than {} kinds of messages: the rest was not looked at.", kProblemsMax));
+    if (unknown_errors_ > 0)
+      explanation_.add_notes(Format(
+          "Lines that look like errors and are not known to this program, so that no cause is "
+          "named for them: {}. The first is {}",
+          unknown_errors_, first_unknown_));
     return std::move(explanation_);
   }
 
@@ -143,18 +148,19 @@ class Explainer::Log {
   }
 
   void Part(std::uint64_t number, std::string_view text) {
-    if (!patterns_.matcher.MayMatch(text)) return;
+    if (!patterns_.matcher.MayMatch(text)) return Unknown(number, text);
     const bool is_plain = std::ranges::all_of(text, IsPlain);  // The usual case
     const std::string made_plain = is_plain ? std::string() : PlainText(text);
     const std::string_view line = is_plain ? text : made_plain;
     const std::optional<Match> match = patterns_.matcher.Find(line);
-    if (!match) return;
+    if (!match) return Unknown(number, line);
     const Origin origin = patterns_.origins.Read(line);
     v1::LogEvidence where;
     where.set_file(File().name());
     where.set_line(number);
     const bool was_mixed = context_.mixed_link_layers.has_value();
     context_.Take(*match, origin, where);
+    if (context_.HasNotBeenUp(*match, origin)) return;
     if (!was_mixed && context_.mixed_link_layers)
       Record({.message = &kMixedDevices, .library = match->library, .fields = {}}, origin, number,
              where, line);
@@ -164,6 +170,12 @@ class Explainer::Log {
     if (number != last_line_) File().set_recognised(File().recognised() + 1);
     last_line_ = number;
     Record(*match, origin, number, where, line);
+  }
+
+  void Unknown(std::uint64_t number, std::string_view line) {
+    if (!patterns_.matcher.LooksLikeError(line)) return;
+    if (unknown_errors_++ == 0)
+      first_unknown_ = Format("{}:{}: {}", File().name(), number, Short(PlainText(line)));
   }
 
   // Index of the problem of the line; kProblemsMax when there are too many.
@@ -306,6 +318,8 @@ class Explainer::Log {
   std::uint64_t last_line_ = 0;
   std::size_t last_completion_ = kProblemsMax;
   bool dropped_ = false;
+  std::uint64_t unknown_errors_ = 0;
+  std::string first_unknown_;
   v1::LogExplanation explanation_;
 };
 

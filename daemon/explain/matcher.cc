@@ -67,8 +67,18 @@ Fields FieldsOf(const RE2& pattern, const std::array<re2::StringPiece, kGroupsMa
 
 }  // namespace
 
+// Who writes the line, then a word of failure.
+constexpr char kErrorPattern[] =
+    R"(NCCL WARN|UCX +(?:ERROR|FATAL)|\bERR [0-9A-F]{4}: |)"
+    R"((?:\b(?:mlx[45]_(?:core|ib|\d+)|bnxt_(?:en|re)|ice|irdma|ionic|efa|hns\w*|infiniband|mana|)"
+    R"(qed\w*|amdgpu|pcieport|libibverbs|libfabric|ibwarn|nvidia\S*)\b|NVRM|AER|DMAR|AMD-Vi).*)"
+    R"((?i:error|fail|fatal|timeout|timed out|cannot|unable|invalid|stuck|refused|unreachable))";
+
 struct Matcher::State {
-  State() : any(AnyNeedle(), Bytes()), needles(Bytes(), RE2::UNANCHORED) {
+  State()
+      : any(AnyNeedle(), Bytes()),
+        any_error(kErrorPattern, Bytes()),
+        needles(Bytes(), RE2::UNANCHORED) {
     for (const MessageTable* table : AllMessageTables())
       for (const Message& message : table->messages) {
         rows.push_back({.message = &message, .library = table->library, .pattern = nullptr});
@@ -89,6 +99,7 @@ struct Matcher::State {
   }
 
   RE2 any;
+  RE2 any_error;
   RE2::Set needles;
   std::vector<Row> rows;
   std::vector<int> found;
@@ -99,6 +110,10 @@ Matcher::~Matcher() = default;
 
 bool Matcher::MayMatch(std::string_view line) const {
   return RE2::PartialMatch(Piece(line), state_->any);
+}
+
+bool Matcher::LooksLikeError(std::string_view line) const {
+  return RE2::PartialMatch(Piece(line), state_->any_error);
 }
 
 std::optional<Match> Matcher::Find(std::string_view line) {

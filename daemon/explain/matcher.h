@@ -39,6 +39,9 @@ class Matcher {
   // True when a needle occurs in the line. Fast; false for nearly all lines.
   bool MayMatch(std::string_view line) const;
   std::optional<Match> Find(std::string_view line);
+  // True for a line of a library or driver of the tables with a word of failure. For lines that no
+  // row matches.
+  bool LooksLikeError(std::string_view line) const;
 
  private:
   struct State;

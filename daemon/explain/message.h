@@ -32,6 +32,9 @@ enum class Fact : std::uint8_t {
   kGdrEnabled,
   kSizePassed,   // Group detail: message size that a benchmark finished, in bytes
   kPortEvent,    // Group hca
+  kLinkUp,       // Group hca
+  kLinkDown,     // Group hca: a port event, unless the link has not been up since the boot
+  kBoot,         // A kernel starts
   kGidChanged,   // Group hca
   kDestination,  // Group remote_gid, for the completion before it
 };

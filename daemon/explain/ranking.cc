@@ -223,7 +223,8 @@ std::string WithNames(std::string_view text, const Problem& problem) {
   const std::string& gid = place.remote_gid();
   // Kernel lines name the netdev or the PCI address.
   const bool pci = place.hca().find(':') != std::string::npos;
-  const bool netdev = !pci && problem.library == "kernel" && !place.hca().starts_with("mlx5_");
+  const bool kernel = problem.library == "kernel" || problem.library == "InfiniBand";
+  const bool netdev = !pci && kernel && !place.hca().starts_with("mlx5_");
   const std::pair<std::string_view, std::string> names[] = {
       {"HCA", pci || netdev ? "" : place.hca()},
       {"NETDEV", netdev ? place.hca() : ""},

@@ -36,6 +36,7 @@ port. Each command states the node or switch to type it on; what it affects (por
 port, switch, subnet, or nothing when it only reads); what it interrupts; whether it takes isolation
 between tenants away; whether it survives a reboot, and how to make it permanent; and how to undo
 it. `fabricctl finding show` prints all of them, `-o wide` the first command with what it affects.
+[REMEDIES.md](REMEDIES.md) lists these effects for each rule.
 
 )";
 

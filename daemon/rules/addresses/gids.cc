@@ -54,11 +54,27 @@ bool IsOfRoceV1(const v1::RdmaDevice& device) {
          device.model() == "ConnectX-3";
 }
 
-// A port of a software bridge or switch forwards for others. It needs no address.
+// A port of a software bridge or switch, or of a bond in one, forwards for others. It needs no
+// address. The interface of Open vSwitch is not always in the snapshot.
 bool IsForwarding(const PortView& port) {
   if (port.netdev == nullptr || !port.netdev->has_master()) return false;
-  const v1::NetInterface* const master = FindNetdev(port.node->snapshot, port.netdev->master());
-  return master != nullptr && !master->has_bond();
+  const v1::NodeSnapshot& snapshot = port.node->snapshot;
+  const v1::NetInterface* const master = FindNetdev(snapshot, port.netdev->master());
+  return master == nullptr || !master->has_bond() || master->has_master();
+}
+
+bool HasVirtualFunctions(const PortView& port) {
+  return port.function != nullptr && port.function->sriov_vfs() > 0;
+}
+
+// Guests and containers use the virtual functions of the port, and the port itself has no address,
+// as none of the other ports with virtual functions has.
+bool IsUsedThroughVirtualFunctions(const fleet::NodeView& node, const PortView& port) {
+  return HasVirtualFunctions(port) &&
+         std::none_of(node.ports.begin(), node.ports.end(), [](const PortView& other) {
+           return IsJudged(other) && HasVirtualFunctions(other) &&
+                  fleet::UsableGid(*other.device, *other.port) != nullptr;
+         });
 }
 
 void JudgePresence(const fleet::NodeView& node, Verdicts& out) {
@@ -68,7 +84,7 @@ void JudgePresence(const fleet::NodeView& node, Verdicts& out) {
       out.Pass();
     else if (const auto unread = UnreadPart(port))
       Unreadable(port, "GIDs", *unread, out);
-    else if (!IsForwarding(port))
+    else if (!IsForwarding(port) && !IsUsedThroughVirtualFunctions(node, port))
       FailMissing(port, out);
   }
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "daemon/rules/kind.h"
@@ -103,7 +104,27 @@ void FailSlot(const PortView& port, const Bandwidth& bandwidth, std::uint64_t ra
                            "give the slot all its lanes in the BIOS (bifurcation)."})});
 }
 
+// Cards with several PCIe links (Socket Direct) have one function on each. A port of any of them
+// has the rate of the card. Adds the bandwidth of the other links.
+void AddOtherLinks(const fleet::NodeView& node, const PortView& port, Bandwidth& bandwidth) {
+  const std::string& card = port.device->sys_image_guid();
+  if (card.empty() || FunctionOf(port)->path().empty()) return;
+  std::set<std::string_view> links = {*FunctionOf(port)->path().rbegin()};
+  for (const PortView& other : node.ports) {
+    const v1::PciFunction* const function = FunctionOf(other);
+    if (other.device->sys_image_guid() != card || function == nullptr || !function->has_link() ||
+        function->path().empty() || !links.insert(*function->path().rbegin()).second)
+      continue;
+    const auto added = OfFunction(*function);
+    if (!added) continue;
+    bandwidth.bits_per_second += added->bits_per_second;
+    bandwidth.words += " and " + added->words;
+  }
+}
+
 void JudgeSlots(const fleet::NodeView& node, Verdicts& out) {
+  // The data of a DPU's ports passes the PCIe link of its host, not that of its own processor.
+  if (node.node->snapshot.host().product().find("BlueField") != std::string::npos) return;
   for (const PortView& port : node.ports) {
     if (!port.rail || !IsUp(port)) continue;
     const v1::PciFunction* const function = FunctionOf(port);
@@ -114,8 +135,9 @@ void JudgeSlots(const fleet::NodeView& node, Verdicts& out) {
       out.Pass();
       continue;
     }
-    const auto bandwidth = function->has_link() ? OfFunction(*function) : OfLog(port);
+    auto bandwidth = function->has_link() ? OfFunction(*function) : OfLog(port);
     if (!bandwidth) continue;
+    AddOtherLinks(node, port, *bandwidth);
     if (bandwidth->bits_per_second >= rate)
       out.Pass();
     else

@@ -14,6 +14,7 @@
 #include "tests/unit/rules/complete_nodes.h"
 #include "tests/unit/rules/field_faults.h"
 #include "tests/unit/rules/judged.h"
+#include "tests/unit/rules/remedy_effects.h"
 #include "tests/unit/rules/safe_remedies.h"
 
 namespace fabric::rules {
@@ -37,6 +38,7 @@ class RemedyCheck {
     for (const v1::Remedy& remedy : finding.remedies())
       key += Format("|{}|{}", remedy.command(), remedy.undo());
     if (!seen_.insert(std::move(key)).second) return;
+    NoteEffects(finding);
     for (const std::string& mistake : RemedyMistakes(finding, nodes))
       mistakes_.emplace(Format("{} {}", finding.rule(), mistake.substr(mistake.find(": ") + 2)),
                         fault);

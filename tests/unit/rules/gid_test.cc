@@ -2,14 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/testing/node_machine.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::Nodes;
+using ::testing::Not;
 
 TEST(RoceV2GidPresent, FailsWithOnlyLinkLocalGids) {
   auto nodes = Nodes(3, testing::RoceNode);
@@ -47,6 +50,35 @@ TEST(RoceV2GidPresent, SkipsPortsOfABridge) {
   bridge.mutable_bond()->set_mode("active-backup");
   EXPECT_THAT(Failures(nodes), ElementsAre("roce_v2_gid_present n1/mlx5_0/1"))
       << "a bond that has lost its address";
+}
+
+TEST(RoceV2GidPresent, SkipsPortsOfOpenVswitch) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
+  testing::DropAddress(nodes[0], 0);
+  testing::NetdevOf(nodes[0], 0).set_master("ovs-system");
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "the interface of the switch is not in the snapshot";
+  testing::NetdevOf(nodes[0], 0).set_master("bond7");
+  auto& bond = *nodes[0].add_net_interfaces();
+  bond.set_name("bond7");
+  bond.mutable_bond()->set_mode("802.3ad");
+  bond.set_master("ovs-system");
+  EXPECT_THAT(Failures(nodes), Not(Contains("roce_v2_gid_present n1/mlx5_0/1")));
+}
+
+// Hypervisors, and nodes whose containers have virtual functions.
+TEST(RoceV2GidPresent, SkipsPortsThatAreUsedThroughVirtualFunctions) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 2});
+  for (const std::uint32_t rail : {0u, 1u}) {
+    testing::DropAddress(nodes[0], rail);
+    testing::FunctionOfRail(nodes[0], rail).set_sriov_vfs(8);
+  }
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  nodes = Nodes(1, testing::RoceNode, {.rails = 2});
+  for (const std::uint32_t rail : {0u, 1u})
+    testing::FunctionOfRail(nodes[0], rail).set_sriov_vfs(8);
+  testing::DropAddress(nodes[0], 0);
+  EXPECT_THAT(Failures(nodes), ElementsAre("roce_v2_gid_present n1/mlx5_0/1"))
+      << "an equal port has an address";
 }
 
 TEST(RoceV2GidPresent, PassesWithIpv6) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "proto/names.h"
+#include "tests/unit/rules/remedy_effects.h"
 #include "tests/unit/rules/safe_remedies.h"
 
 namespace fabric::rules {
@@ -28,8 +29,10 @@ Evaluation OfRules(Evaluation evaluation) {
 
 // Every remedy that a test sees is complete and safe to type.
 Evaluation Checked(Evaluation evaluation, const std::vector<v1::NodeSnapshot>& nodes) {
-  for (const v1::Finding& finding : evaluation.findings)
+  for (const v1::Finding& finding : evaluation.findings) {
     EXPECT_THAT(RemedyMistakes(finding, nodes), ::testing::IsEmpty());
+    NoteEffects(finding);
+  }
   return evaluation;
 }
 

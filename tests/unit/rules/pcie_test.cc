@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Nodes;
 using testing::RoceNode;
+using ::testing::SizeIs;
 
 TEST(PcieLinkWidth, FailsForMissingLanes) {
   auto nodes = Nodes(3, RoceNode);
@@ -98,6 +99,37 @@ TEST(PcieBandwidth, FailsForASlotSlowerThanThePort) {
   EXPECT_EQ(finding.title(), "PCIe slot gives 63 Gb/s (8 GT/s x8), expected the port's 100 Gb/s");
   *function.mutable_slot_max() = testing::Link(16, 8);
   *function.mutable_link() = testing::Link(16, 8);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+// Socket Direct: one card, two functions, each on a PCIe link of its own processor.
+TEST(PcieBandwidth, AddsTheLinksOfOneCard) {
+  auto nodes = Nodes(1, RoceNode, {.rails = 2});
+  for (const std::uint32_t rail : {0u, 1u}) {
+    v1::PciFunction& function = FunctionOfRail(nodes[0], rail);
+    *function.mutable_link() = testing::Link(8, 8);
+    *function.mutable_link_max() = testing::Link(8, 8);
+    *function.mutable_slot_max() = testing::Link(8, 8);
+    function.clear_path();
+    function.add_path(rail == 0 ? "0000:16:01.0" : "0000:96:01.0");
+    testing::DeviceOf(nodes[0], rail).set_sys_image_guid("1070:fd03:0000:0001");
+  }
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  FunctionOfRail(nodes[0], 1).set_path(0, "0000:16:01.0");
+  EXPECT_THAT(Failures(nodes), SizeIs(2)) << "functions on one link share its bandwidth";
+  testing::DeviceOf(nodes[0], 1).set_sys_image_guid("1070:fd03:0000:0002");
+  FunctionOfRail(nodes[0], 1).set_path(0, "0000:96:01.0");
+  EXPECT_THAT(Failures(nodes), SizeIs(2)) << "two cards";
+}
+
+TEST(PcieBandwidth, DoesNotApplyToTheProcessorOfADpu) {
+  auto nodes = Nodes(1, RoceNode, {.rails = 1});
+  v1::PciFunction& function = FunctionOfRail(nodes[0], 0);
+  *function.mutable_link() = testing::Link(8, 8);
+  *function.mutable_link_max() = testing::Link(8, 8);
+  *function.mutable_slot_max() = testing::Link(8, 8);
+  EXPECT_THAT(Failures(nodes), ElementsAre("pcie_bandwidth_covers_port n1/mlx5_0/1"));
+  nodes[0].mutable_host()->set_product("BlueField-3 DPU");
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
