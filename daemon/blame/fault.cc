@@ -1,6 +1,7 @@
 #include "daemon/blame/fault.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@ namespace {
 constexpr double kDecided = 0.95;         // Minimum probability to name a component
 constexpr double kDecidedInNoise = 0.98;  // The same for noisy figures
 constexpr std::size_t kPortsMin = 3;      // Minimum bad ports to blame a shared component
+constexpr std::size_t kLeavesMin = 2;     // Minimum other leaves of the bad flows of an uplink
 
 // Ends of the observations that are inside (or outside) the component. Components without members,
 // such as spines, have none inside.
@@ -42,6 +44,60 @@ std::optional<std::uint32_t> PortOfMost(const ObservationPaths& paths, const Fau
   return std::nullopt;
 }
 
+// Leaves at the other end of the bad flows of an uplink. With one of them only, both leaves explain
+// the flows equally well: another fault can hide what distinguishes them.
+std::set<std::uint32_t> OtherLeaves(const ObservationPaths& paths, const Fault& fault) {
+  std::set<std::uint32_t> leaves;
+  for (const std::uint32_t i : fault.observations) {
+    const Observation& seen = paths.observations()[i];
+    for (const std::uint32_t endpoint : {seen.from, seen.to}) leaves.insert(paths.LeafOf(endpoint));
+  }
+  leaves.erase(fault.candidates[0].hypothesis.component.first);
+  return leaves;
+}
+
+struct LossOfFlows {
+  double sum = 0;
+  double squares = 0;
+  double count = 0;
+
+  double Mean() const { return sum / count; }
+  // Of the mean
+  double Variance() const { return std::max(0.0, squares / count - Mean() * Mean()) / count; }
+};
+
+// A spine loses equally much between all leaves. The flows between three leaves all pass two
+// uplinks: if both are bad, only their different losses distinguish them from a spine.
+bool IsWorseForSomeLeaves(const ObservationPaths& paths, const Fault& fault) {
+  constexpr std::size_t kLeafPairsMax = 3;
+  constexpr double kFlowsMin = 3;
+  constexpr double kRatio = 1.5;
+  constexpr double kDeviations = 3;
+  if (fault.channel != Channel::kLoss) return false;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LossOfFlows> pairs;
+  for (const std::uint32_t i : fault.observations) {
+    const Observation& seen = paths.observations()[i];
+    if (seen.attempts == 0) continue;
+    LossOfFlows& loss = pairs[std::minmax({paths.LeafOf(seen.from), paths.LeafOf(seen.to)})];
+    const double share = static_cast<double>(seen.failures) / seen.attempts;
+    loss.sum += share;
+    loss.squares += share * share;
+    ++loss.count;
+  }
+  if (pairs.size() > kLeafPairsMax) return false;
+  const LossOfFlows* least = nullptr;
+  const LossOfFlows* most = nullptr;
+  for (const auto& [leaves, loss] : pairs) {
+    if (loss.count < kFlowsMin) continue;
+    if (least == nullptr || loss.Mean() < least->Mean()) least = &loss;
+    if (most == nullptr || loss.Mean() > most->Mean()) most = &loss;
+  }
+  if (least == most) return false;
+  return most->Mean() > kRatio * least->Mean() &&
+         most->Mean() - least->Mean() >
+             kDeviations * std::sqrt(most->Variance() + least->Variance());
+}
+
 // Minimum evidence: two rounds; two partners for a port or host; three ports for a shared
 // component, because two bad ports under a leaf may be two port faults.
 bool EnoughEvidence(const ObservationPaths& paths, const Fault& fault) {
@@ -53,8 +109,12 @@ bool EnoughEvidence(const ObservationPaths& paths, const Fault& fault) {
   switch (component.kind) {
     case ComponentKind::kPort:
     case ComponentKind::kHost: return ends(false) >= 2;
-    case ComponentKind::kLeaf:
-    case ComponentKind::kUplink: return ends(true) >= kPortsMin;
+    case ComponentKind::kLeaf: return ends(true) >= kPortsMin;
+    case ComponentKind::kUplink:
+      return ends(true) >= kPortsMin && OtherLeaves(paths, fault).size() >= kLeavesMin;
+    case ComponentKind::kSpine:
+      if (IsWorseForSomeLeaves(paths, fault)) return false;
+      [[fallthrough]];
     case ComponentKind::kPair: return true;
     default: return std::max(ends(false), ends(true)) >= kPortsMin;
   }

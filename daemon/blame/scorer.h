@@ -49,6 +49,7 @@ class Scorer {
 
   // The component is bad in another channel, which makes it likely to be bad in this one.
   void Expect(const Component& component) { expected_.insert(component); }
+  bool Expects(const Component& component) const { return expected_.contains(component); }
   double LogPrior(const Component& component) const;
   // Probability that a pair is bad in a round for a transient cause, such as a paused host.
   double transient() const { return transient_; }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "daemon/blame/shared_paths.h"
 #include "daemon/blame/transients.h"
 
 namespace fabric::blame {
@@ -304,6 +305,13 @@ class SearchRun {
     }
   }
 
+  // Another channel that shows the fault excludes shared paths.
+  bool MayShareItsPaths(const Hypothesis& hypothesis) const {
+    return levels_.channel() == Channel::kSpeed && hypothesis.fit.share > 0 &&
+           hypothesis.component.kind == ComponentKind::kUplink &&
+           !scorer_.Expects(hypothesis.component);
+  }
+
   bool IsChosen(const Component& component) const {
     return std::any_of(chosen_.begin(), chosen_.end(), [&](const Hypothesis& hypothesis) {
       return hypothesis.component == component;
@@ -360,6 +368,8 @@ std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
   double sum = std::exp(-against_chance);  // Odds of chance
   if (const auto split = as_uplinks_.find(chosen_[index].component); split != as_uplinks_.end())
     sum += std::exp(split->second);
+  if (MayShareItsPaths(chosen_[index]))
+    sum += std::exp(LogOddsOfSharedPaths(paths_, levels_, chosen_[index], chosen_));
   for (const auto& [component, directions] : scores) {
     double all = 0;
     for (const Hypothesis& direction : directions) all += std::exp(direction.fit.score - top);

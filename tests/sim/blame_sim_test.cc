@@ -58,15 +58,48 @@ TEST(BlameSim, ConfidenceIsHowOftenAnAccusationIsRight) {
   EXPECT_LE(reliability.Brier(), kBrierMax) << reliability.Text() << wrong;
 }
 
+// Nine nodes under three leaves: few paths distinguish the suspects. An accusation is right, or the
+// result is undecided.
+TEST(BlameSim, SaysUndecidedWhereASmallFabricCannotShowTheCause) {
+  constexpr std::uint64_t kSeeds = 20;
+  constexpr double kWrongMax = 0.005;  // Of all accusations
+  constexpr double kRecallMin = 0.95;  // Of kinds with one fault
+  const Stage stage({.name = "9x2", .nodes = 9, .rails = 2, .ports_per_leaf = 3, .spines = 4});
+  Reliability reliability;
+  std::uint32_t suspects = 0, right = 0, faults = 0, named = 0;
+  std::string wrong;
+  for (const Kind& kind : Kinds()) {
+    for (std::uint64_t seed = 401; seed <= 400 + kSeeds; ++seed) {
+      const Outcome outcome = Play(stage, kind, {.seed = seed});
+      reliability.Add(outcome.accusations);
+      suspects += outcome.suspects;
+      right += outcome.right;
+      if (outcome.suspects > outcome.right)
+        wrong += Format("{} seed {}\n{}", kind.name, seed, outcome.text);
+      if (kind.name == "healthy_ecmp_polarised") {
+        EXPECT_EQ(outcome.suspects, 0U) << "seed " << seed << "\n" << outcome.text;
+      }
+      if (kind.may_stay_open || outcome.faults != 1) continue;
+      faults += outcome.faults;
+      named += outcome.named;
+    }
+  }
+  EXPECT_LE(suspects - right, kWrongMax * suspects) << reliability.Text() << wrong;
+  EXPECT_GE(named, kRecallMin * faults) << "of " << faults;
+  EXPECT_LE(reliability.Brier(), 0.01) << reliability.Text() << wrong;
+}
+
 struct Regression {
   Shape shape;
   const char* kind;
   std::uint64_t seed;
   const char* what;
+  bool undecided = false;  // The evidence does not suffice for a name.
 };
 
 const Shape kTwoRails = {
     .name = "64x2", .nodes = 64, .rails = 2, .ports_per_leaf = 16, .spines = 4};
+const Shape kNine = {.name = "9x2", .nodes = 9, .rails = 2, .ports_per_leaf = 3, .spines = 4};
 const Shape kOneRail = {
     .name = "96x1", .nodes = 96, .rails = 1, .ports_per_leaf = 16, .spines = 16};
 
@@ -77,6 +110,10 @@ const Regression kRegressions[] = {
     {kOneRail, "uplink_lossy", 100, "the few flows that were slow by chance went one way"},
     {kOneRail, "uplink_lossy", 181, "the same"},
     {kTwoRails, "two_unequal_uplinks", 6, "one spine explained the flows of both uplinks"},
+    {kNine, "two_unequal_uplinks", 31, "the same, with all flows of three leaves", true},
+    {kNine, "two_unequal_uplinks", 41, "the other end of the only flows that were seen", true},
+    {kNine, "healthy_ecmp_polarised", 15, "flows that share paths by chance pass a leaf of three"},
+    {kNine, "healthy_controller_loaded", 15, "three late probes are chance among nine hosts"},
 };
 
 TEST(BlameSim, NamesNobodyElseWhereItOnceDid) {
@@ -84,6 +121,7 @@ TEST(BlameSim, NamesNobodyElseWhereItOnceDid) {
     const Stage stage(one.shape);
     const Outcome outcome = Play(stage, Named(one.kind), {.seed = one.seed});
     EXPECT_EQ(outcome.suspects, outcome.right) << one.what << "\n" << outcome.text;
+    if (one.undecided) continue;
     EXPECT_EQ(outcome.named, outcome.faults) << one.what << "\n" << outcome.text;
   }
 }
