@@ -47,8 +47,10 @@ constexpr Option kSettings[] = {
             "certificate is revoked end."},
     {.name = "state",
      .type = OptionType::kPath,
-     .fallback = "fabricd.db",
-     .doc = "SQLite file for nodes, findings and campaigns. Created when missing."},
+     .doc =
+         "SQLite file for nodes, findings and campaigns. Created when missing. The signing key and "
+         "the audit log are next to it.",
+     .required = true},
     {.name = "profile",
      .doc =
          "Expected settings of the fabric: a shipped profile (fabricctl profile list) or a file. "

@@ -243,6 +243,11 @@ void Notify(std::string_view state) {
   if (!notified.ok()) log::Warning("cannot notify systemd ({}): {}", state, notified.message());
 }
 
+void NotifyStopping(int signal) {
+  log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
+  Notify("STOPPING=1");
+}
+
 Result<KeyFile> LoadKey(const Settings& settings) {
   const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
   if (!key.ok()) return key.status().In("signing-key");
@@ -314,12 +319,12 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
                     {grpc->address(), rest.server->address(), status.server->address()}));
   Notify("READY=1");
   const auto check = [&] {
+    if (health.Ready(clock.Now().steady).status == 200) Notify("WATCHDOG=1");
     site->Tick();
     transport->Check(clock.Now().wall, agents);
   };
   const int signal = AwaitEnd(ending_signals, subnets, controller, operator_log, check, clock);
-  log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
-  Notify("STOPPING=1");
+  NotifyStopping(signal);
   rest.server->Stop();
   status.server->Stop();
   grpc->Stop();
@@ -355,7 +360,8 @@ int Main(std::span<const char* const> args) {
   log::Init("fabricd", level.ok() ? *level : log::Level::kInfo);
   api::RedirectGrpcLog();
   UseAllDescriptors();
-  const Status status = Serve(*settings, ending_signals);
+  Status status = CheckListeners(*settings);
+  if (status.ok()) status = Serve(*settings, ending_signals);
   if (status.ok()) return kExitOk;
   std::fprintf(stderr, "fabricd: %s\n", status.message().c_str());
   return kExitFailed;

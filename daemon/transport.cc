@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/tls/openssl.h"
+#include "daemon/api/listen_error.h"
 
 namespace fabric {
 namespace {
@@ -86,6 +87,14 @@ HostPort HealthAddress(const Settings& settings) {
   if (settings.Has("health")) return settings.Address("health");
   const HostPort rest = settings.Address("rest");
   return {rest.host, static_cast<std::uint16_t>(rest.port == 0 ? 0 : rest.port + 1)};
+}
+
+Status CheckListeners(const Settings& settings) {
+  for (const Listener& listener : ListenersOf(settings)) {
+    const std::string flag = Format("--{}", listener.setting);
+    RETURN_IF_ERROR(api::CheckListen(listener.address).In(flag));
+  }
+  return {};
 }
 
 Result<std::unique_ptr<Transport>> Transport::Open(const Settings& settings, WallTime now) {

@@ -24,6 +24,10 @@ HostPort HealthAddress(const Settings& settings);
 // address that is not a loopback one.
 Status CheckTransportSettings(const Settings& settings);
 
+// Binds the addresses of all listeners and releases them, before any file is created. UNAVAILABLE
+// or INVALID_ARGUMENT with the setting that is wrong.
+Status CheckListeners(const Settings& settings);
+
 class Transport {
  public:
   // The settings are checked. One line with the file that is wrong. Logs the transport in use.

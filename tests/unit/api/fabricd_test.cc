@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "base/settings.h"
+#include "base/text.h"
 #include "daemon/store/store.h"
 #include "proto/json.h"
 #include "tests/testing/paths.h"
@@ -95,6 +96,35 @@ TEST(Fabricd, ABadSettingIsOneLineAndStatus2) {
   EXPECT_THAT(said, StartsWith("fabricd: --grpc: expected HOST:PORT"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
   EXPECT_EQ(program.Wait(), 2);
+}
+
+TEST(Fabricd, NeedsAStateFileAndCreatesNothingWithoutIt) {
+  Program program({});
+  EXPECT_THAT(program.ReadAll(), StartsWith("fabricd: --state FILE is required"));
+  EXPECT_EQ(program.Wait(), 2);
+}
+
+TEST(Fabricd, APortThatIsInUseIsOneLineAndCreatesNothing) {
+  testing::TempTree tree;
+  const std::string addresses = tree.path() + "/addresses.json";
+  Program first({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                 tree.path() + "/state.db", "--addresses-file", addresses});
+  while (!std::ifstream(addresses).good()) EXPECT_NE(first.ReadLine(), "");
+  for (const std::string setting : {"grpc", "rest", "health"}) {
+    const std::string used = Format("127.0.0.1:{}", PortIn(addresses, setting));
+    std::vector<std::string> args = {"--state", tree.path() + "/second/state.db"};
+    for (const std::string listener : {"grpc", "rest", "health"}) {
+      args.push_back("--" + listener);
+      args.push_back(listener == setting ? used : "127.0.0.1:0");
+    }
+    mkdir((tree.path() + "/second").c_str(), 0700);
+    Program program(args);
+    EXPECT_EQ(
+        program.ReadAll(),
+        Format("fabricd: --{}: cannot listen on {}: Address already in use\n", setting, used));
+    EXPECT_EQ(program.Wait(), 1);
+    EXPECT_EQ(rmdir((tree.path() + "/second").c_str()), 0) << "a file was created";
+  }
 }
 
 TEST(Fabricd, AStateFileThatCannotBeOpenedIsNamed) {
@@ -257,7 +287,9 @@ TEST(Fabricd, ADamagedStateFileIsMovedAsideAtTheStart) {
 }
 
 TEST(Fabricd, AFileOfRulesThatIsNotThereIsNamed) {
-  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--rules", "/nowhere/r.yaml"});
+  const testing::TempTree tree;
+  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                   tree.path() + "/state.db", "--rules", "/nowhere/r.yaml"});
   EXPECT_THAT(program.ReadAll(), HasSubstr("rules: /nowhere/r.yaml: No such file"));
   EXPECT_EQ(program.Wait(), 1);
 }
@@ -281,7 +313,7 @@ TEST(Fabricd, ListensSaysWhereAndEndsCleanlyWithAWatcher) {
 
   Program second({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:" + std::to_string(port), "--state",
                   tree.path() + "/second.db"});
-  EXPECT_THAT(second.ReadAll(), HasSubstr("fabricd: cannot listen on 127.0.0.1:" +
+  EXPECT_THAT(second.ReadAll(), HasSubstr("fabricd: --rest: cannot listen on 127.0.0.1:" +
                                           std::to_string(port) + ": Address already in use\n"));
   EXPECT_EQ(second.Wait(), 1);
 

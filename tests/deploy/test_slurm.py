@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+"""The Slurm programs: limits as tables, and a real slurmctld with 16 slurmd.
+
+The verdicts of certificates come from a program in place of `fabricctl certify`, because this
+machine has no fabric. All else is real: slurmctld, slurmd, scontrol, and fabric-agent with
+fabricctl check.
+"""
+
+import getpass
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+from deploytest import DEPLOY, ROOT, DeployTest, main
+
+sys.path.insert(0, str(DEPLOY / "slurm"))
+import fabric_slurm  # pylint: disable=wrong-import-position
+
+NODES = 16
+TOOLS = ("slurmctld", "slurmd", "munged", "scontrol", "sinfo", "sbatch", "squeue")
+SLURM_CONF = """ClusterName=t
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/sock,cred_expire=5
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/linear
+SchedulerParameters=sched_interval=1,bf_interval=2
+ReturnToService=2
+MpiDefault=none
+{more}
+"""
+# In place of `fabricctl certify`: the nodes of the file "bad" fail.
+CERTIFY = """#!/usr/bin/env python3
+import base64, json, os, subprocess, sys
+if sys.argv[1] != "certify":
+    os.execv({fabricctl!r}, sys.argv)
+given = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+names = subprocess.run([{scontrol!r}, "show", "hostnames", given["--nodes"]], text=True,
+                       stdout=subprocess.PIPE, check=True).stdout.split()
+bad = open({bad!r}).read().split()
+nodes = [{{"name": name, "verdict": "VERDICT_FAIL", "reasons": ["port mlx5_1/1 is slow"]}}
+         if name in bad else {{"name": name, "verdict": "VERDICT_PASS"}} for name in names]
+text = json.dumps({{"id": "cert-1", "nodes": nodes}}).encode()
+payload = base64.urlsafe_b64encode(text).decode().rstrip("=")
+json.dump({{"payload": payload}}, open(given["--out"], "w"))
+sys.exit(1 if set(bad) & set(names) else 0)
+"""
+
+
+def node(name, state="idle", since=0, reason="none", partitions=("all",)):
+    made = fabric_slurm.Node(name, state, "slurm", since, reason)
+    made.partitions = set(partitions)
+    return made
+
+
+def ours(name, since=0, **more):
+    return node(name, "drained", since, fabric_slurm.PREFIX + "slow [x]", **more)
+
+
+def fleet(*changed, size=10):
+    nodes = {f"n{i}": node(f"n{i}") for i in range(size)}
+    return nodes | {made.name: made for made in changed}
+
+
+class TestLimits(DeployTest):
+    def settings(self, **changes):
+        return fabric_slurm.read_settings(pathlib.Path("/nowhere")) | {
+            name.replace("_", "-"): value for name, value in changes.items()}
+
+    def over(self, nodes, before=0, **changes):
+        return sorted(fabric_slurm.excess(nodes, self.settings(**changes), before, 10000))
+
+    def test_the_share_of_a_partition_counts_nodes_that_others_drained(self):
+        self.assertEqual(self.over(fleet(ours("n1"))), [])
+        self.assertEqual(self.over(fleet(ours("n1"), node("n2", "down"))), ["n1"])
+        self.assertEqual(self.over(fleet(ours("n1", 5), ours("n2", 4))), ["n1"])
+        self.assertEqual(self.over(fleet(ours("n1"), size=9)), ["n1"])
+        self.assertEqual(self.over(fleet(ours("n1", partitions=("all", "small")))), ["n1"])
+
+    def test_drains_per_hour_count_the_last_hour_and_nodes_resumed_since(self):
+        wide = {"partition_share_percent": 50, "drains_per_hour": 2}
+        nodes = fleet(ours("n1", 9000), ours("n2", 9001), ours("n3", 9002))
+        self.assertEqual(self.over(nodes, **wide), ["n3"])
+        self.assertEqual(self.over(nodes, 1, **wide), ["n2", "n3"])
+        nodes["n1"].since = 10000 - fabric_slurm.HOUR_S
+        self.assertEqual(self.over(nodes, **wide), [])
+
+    def test_reads_the_lines_of_sinfo(self):
+        nodes = fabric_slurm.parse_nodes(
+            "n1|all|drained|slurm|2026-11-24T01:00:00|fabricd: a|b [x]\n"
+            "n1|gpu|drained|slurm|2026-11-24T01:00:00|fabricd: a|b [x]\n"
+            "n2|all|idle|Unknown|Unknown|none\n")
+        self.assertEqual(nodes["n1"].partitions, {"all", "gpu"})
+        self.assertTrue(nodes["n1"].ours())
+        self.assertIsNone(nodes["n2"].since)
+        self.assertFalse(nodes["n2"].ours())
+        with self.assertRaisesRegex(fabric_slurm.Failure, "six fields, saw 'x'"):
+            fabric_slurm.parse_nodes("x\n")
+
+    def test_a_wrong_setting_has_its_line(self):
+        path = self.folder() / "slurm.yaml"
+        for text, message in (("act: perhaps\n", ":1: act: expected yes or no, saw 'perhaps'"),
+                              ("\nacts: no\n", ":2: expected 'NAME: VALUE' with one of"),
+                              ("drains-per-hour: -1", "expected a number, saw '-1'"),
+                              ("certify-within: 1m", "expected seconds such as 30s, saw '1m'")):
+            path.write_text(text)
+            with self.assertRaisesRegex(fabric_slurm.Failure, re.escape(message)):
+                fabric_slurm.read_settings(path)
+
+    def test_the_shipped_settings_change_nothing(self):
+        settings = fabric_slurm.read_settings(DEPLOY / "slurm/slurm.yaml")
+        self.assertEqual(settings["act"], "no")
+        self.assertEqual(settings, self.settings())
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class TestSlurm(DeployTest):
+    def setUp(self):
+        for tool in TOOLS:
+            self.tool(tool)
+        if os.geteuid():
+            self.skipTest("slurmd runs the jobs of other users only as root")
+        self.path = self.folder()
+        self.path.chmod(0o755)
+        self.env = dict(os.environ, SLURM_CONF=str(self.path / "slurm.conf"),
+                        FABRIC_SLURM_SETTINGS=str(self.path / "slurm.yaml"))
+        for name in ("state", "spool", "munge", "bin"):
+            (self.path / name).mkdir(mode=0o700)
+        (self.path / "munge/key").write_bytes(os.urandom(64))
+        (self.path / "munge/key").chmod(0o600)
+        munge = self.path / "munge"
+        self.start("munged", "--force", "--foreground", f"--key-file={munge}/key",
+                   f"--socket={munge}/sock", f"--pid-file={munge}/pid", f"--log-file={munge}/log",
+                   f"--seed-file={munge}/seed")
+        self.wait(lambda: (munge / "sock").exists())
+        munge.chmod(0o755)
+
+    def start(self, *words):
+        process = subprocess.Popen(words, env=self.env, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait, 30)
+        self.addCleanup(process.terminate)
+
+    def wait(self, condition, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, self.logs())
+            time.sleep(0.2)
+
+    def logs(self):
+        return "\n".join(path.read_text(errors="replace")[-3000:]
+                         for path in self.path.glob("*.log"))
+
+    def configure(self, more, port=None):
+        port = port or free_ports(1)[0]
+        (self.path / "slurm.conf").write_text(SLURM_CONF.format(
+            port=port, user=getpass.getuser(), folder=self.path, more=more))
+
+    def fleet(self):
+        """Starts 16 slurmd and slurmctld with the shipped programs."""
+        own, *ports = free_ports(NODES + 1)
+        nodes = "\n".join(f"NodeName=n{i} NodeHostname=localhost NodeAddr=127.0.0.1 "
+                          f"Port={port} CPUs=1" for i, port in enumerate(ports, 1))
+        prolog = self.path / "prolog"  # slurmctld passes no variables to the program.
+        prolog.write_text(f"#!/bin/sh\nexport FABRIC_SLURM_SETTINGS={self.path}/slurm.yaml\n"
+                          f"exec {DEPLOY}/slurm/prolog-slurmctld 2>>{self.path}/prolog.log\n")
+        prolog.chmod(0o755)
+        self.configure(f"PrologSlurmctld={prolog}\n{nodes}\n"
+                       f"PartitionName=all Nodes=n[1-{NODES}] Default=YES State=UP", own)
+        for name in ("sinfo", "scontrol"):
+            (self.path / "bin" / name).symlink_to(shutil.which(name))
+        (self.path / "bin/fabric-agent").symlink_to(self.program("fabric-agent").resolve())
+        self.bad = self.path / "bad"
+        certify = self.path / "bin/fabricctl"
+        certify.write_text(CERTIFY.format(fabricctl=str(self.program("fabricctl").resolve()),
+                                          scontrol=shutil.which("scontrol"), bad=str(self.bad)))
+        certify.chmod(0o755)
+        self.start("slurmctld", "-D")
+        for i in range(1, NODES + 1):
+            self.start("slurmd", "-D", "-N", f"n{i}")
+        self.wait(lambda: len(self.in_state("idle")) == NODES)
+
+    def settings(self, **more):
+        given = {"bin": self.path / "bin", "state-dir": self.path / "fabric",
+                 "slurm-conf": self.path / "slurm.conf",
+                 "partition-share-percent": 25} | {
+                     name.replace("_", "-"): value for name, value in more.items()}
+        (self.path / "slurm.yaml").write_text(
+            "".join(f"{name}: {value}\n" for name, value in given.items()))
+
+    def slurm(self, *words):
+        return self.run_well(*words, env=self.env)
+
+    def in_state(self, state):
+        return [line.split("|")[0] for line in
+                self.slurm("sinfo", "-h", "-N", "-o", "%N|%T").splitlines()
+                if line.split("|")[1] == state]
+
+    def reason(self, name):
+        return self.slurm("sinfo", "-h", "-n", name, "-o", "%E").strip()
+
+    def job(self, nodes):
+        """Runs a job on this number of nodes. Returns the nodes on which it ended."""
+        made = self.slurm("sbatch", "--parsable", "-N", nodes, "-o", "/dev/null", "--requeue",
+                          "--wrap", "true").strip()
+        field = lambda name: re.search(  # noqa: E731
+            rf"\b{name}=(\S*)", self.slurm("scontrol", "show", "job", made))[1]
+        self.wait(lambda: field("JobState") == "COMPLETED", 120)
+        return self.slurm("scontrol", "show", "hostnames", field("NodeList")).split()
+
+    def program_run(self, command, **environment):
+        done = subprocess.run([sys.executable, "-B", DEPLOY / "slurm/fabric_slurm.py", command],
+                              env=self.env | environment, text=True, capture_output=True,
+                              timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout + done.stderr
+
+    def audit(self):
+        lines = (self.path / "fabric/audit.jsonl").read_text().splitlines()
+        return [(entry["act"], entry["node"]) for entry in map(json.loads, lines)]
+
+    def test_bad_node_is_drained_and_resumed_after_a_certificate(self):
+        self.fleet()
+        self.bad.write_text("n1")
+        self.settings()
+        self.assertIn("n1", self.job(NODES))
+        self.assertEqual(len(self.in_state("drained")), 0, "without act: yes")
+        self.assertIn("would drain n1: fabricd: port", (self.path / "prolog.log").read_text())
+
+        self.settings(act="yes", drains_per_hour=2)
+        self.wait(lambda: len(self.in_state("idle")) == NODES)
+        self.slurm("scontrol", "update", "nodename=n16", "state=drain", "reason=replace fan")
+        self.assertNotIn("n1", self.job(NODES - 2))
+        self.assertEqual(self.in_state("drained"), ["n1", "n16"])
+        self.assertRegex(self.reason("n1"), r"^fabricd: port mlx5_1/1 is slow \[/.*\.json\]$")
+        evidence = re.search(r"\[(.*)\]", self.reason("n1"))[1]
+        self.assertTrue(pathlib.Path(evidence).exists())
+
+        self.assertIn("not resumed n1: VERDICT_FAIL", self.program_run("resume"))
+        self.assertEqual(self.in_state("drained"), ["n1", "n16"])
+        self.bad.write_text("")
+        self.settings(act="no")
+        self.assertIn("would resume n1", self.program_run("resume"))
+        self.assertEqual(self.in_state("drained"), ["n1", "n16"])
+        self.settings(act="yes", drains_per_hour=2)
+        self.program_run("resume")
+        self.assertEqual(self.in_state("drained"), ["n16"])
+        self.assertEqual(self.audit(), [("drain", "n1"), ("resume", "n1")])
+
+        # The drain of n1 counts: one more is allowed in this hour, and the job runs then.
+        self.bad.write_text("n2 n3 n4")
+        self.wait(lambda: len(self.in_state("idle")) == NODES - 1)
+        self.assertIn("n3", self.job(NODES - 2))
+        self.assertEqual(self.in_state("drained"), ["n2", "n16"])
+        self.settings(act="yes", drains_per_hour=9, resumes_per_hour=1)
+        self.bad.write_text("")
+        self.assertIn("0 of resumes-per-hour are left", self.program_run("resume"))
+        self.check_on_a_node()
+
+    def check_on_a_node(self):
+        """The health check with the real agent and rules, then on a captured tree with faults."""
+        broken, agent = self.path / "broken", self.path / "bin/fabric-agent"
+        self.run_well(self.program("unpack"), ROOT / "tests/fixtures/roce_connectx6dx.tree", broken)
+        self.settings(act="yes", drains_per_hour=9)
+        self.program_run("check", SLURMD_NODENAME="n9")
+        self.assertNotIn("n9", self.in_state("drained"), "this machine has no fault")
+        agent.unlink()
+        agent.write_text(f'#!/bin/sh\nexec {self.program("fabric-agent")} "$@" --root {broken}\n')
+        agent.chmod(0o755)
+        self.program_run("check", SLURMD_NODENAME="n9")
+        self.assertIn("n9", self.in_state("drained"))
+        self.assertRegex(self.reason("n9"), r"^fabricd: \w+: .* \[.*/check\.json\]$")
+
+    def test_slurmctld_accepts_the_topology_of_a_subnet(self):
+        text = self.run_well(self.program("fabricctl"), "subnet", "export", "--as", "slurm",
+                             ROOT / "tests/fixtures/infiniband/two_leaves.txt")
+        (self.path / "topology.conf").write_text(text)
+        names = re.findall(r"Nodes=(\S+)", text)
+        self.configure("TopologyPlugin=topology/tree\n" + "".join(
+            f"NodeName={name} NodeAddr=127.0.0.1 CPUs=1\n" for name in names)
+            + "PartitionName=all Nodes=ALL Default=YES State=UP")
+        self.start("slurmctld", "-D")
+        self.wait(lambda: subprocess.run(["scontrol", "ping"], env=self.env, capture_output=True,
+                                         check=False).returncode == 0)
+        shown = self.slurm("scontrol", "show", "topology")
+        for switch in re.findall(r"SwitchName=(\S+)", text):
+            self.assertIn(f"SwitchName={switch} ", shown)
+
+
+if __name__ == "__main__":
+    main()
