@@ -99,6 +99,14 @@ constexpr Option kSettings[] = {
      .max = "24h",
      .doc = "Maximum age of an agent's settings before its verdicts expire (at least 2m and twice "
             "settings-interval)."},
+    {.name = "node-expiry",
+     .type = OptionType::kDuration,
+     .fallback = "0s",
+     .min = "0s",
+     .max = "9000h",
+     .doc =
+         "Remove a node with everything about it when it has been lost for this time; 0s: never. "
+         "The time starts again when fabricd starts."},
     {.name = "signing-key",
      .type = OptionType::kPath,
      .doc = "Ed25519 private key (PEM) that signs certificates. Default: signing-key.pem in the "

@@ -141,6 +141,11 @@ void StoreDamaged(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, static_cast<double>(input.fleet.store_damaged_rows));
 }
 
+void RefusedMessages(const MetricsInput& input, MetricFamily& family) {
+  for (const auto& [reason, count] : input.fleet.refused)
+    Add(family, {{"reason", reason}}, static_cast<double>(count));
+}
+
 void AddPings(const Labels& labels, const control::PingCounts& pings, MetricFamily& family) {
   const auto add = [&](const char* result, std::uint64_t count) {
     Labels all = labels;
@@ -302,6 +307,10 @@ constexpr Family kFamilies[] = {
     {"fabric_store_damaged_rows", MetricType::Gauge,
      "Rows of the state file that could not be decoded at the start and are skipped.",
      &StoreDamaged},
+    {"fabric_agent_messages_refused_total", MetricType::Counter,
+     "Messages and sessions of agents that the controller refused or slowed down, by reason: the "
+     "exceeded bound (docs/reference/BOUNDS.md), else the status code.",
+     &RefusedMessages},
     {"fabric_controller_turn_seconds", MetricType::Histogram,
      "Time for which a turn of the controller held its lock, by kind of turn.", &TurnLengths},
     {"fabric_controller_turn_wait_seconds", MetricType::Histogram,

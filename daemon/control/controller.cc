@@ -154,6 +154,12 @@ Status Controller::Load(Moment now) {
 
 Status Controller::OnMessage(SessionId id, v1::AgentMessage message, Moment now) {
   const Turn turn(mutex_, turns_, clock_, KindOf(message));
+  const Status status = Receive(id, std::move(message), now);
+  if (!status.ok()) numbers_.CountRefused(CodeName(status.code()));
+  return status;
+}
+
+Status Controller::Receive(SessionId id, v1::AgentMessage message, Moment now) {
   Session* const session = state_->sessions.Find(id);
   if (session == nullptr) {
     if (message.has_hello()) return OnHello(id, message.hello(), now);

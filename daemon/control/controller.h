@@ -97,6 +97,7 @@ class Controller {
   std::uint32_t RuleProblems() const { return rule_problems_; }
 
  private:
+  Status Receive(SessionId session, v1::AgentMessage message, Moment now) REQUIRES(mutex_);
   Status OnHello(SessionId session, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
   Status CheckClaim(const Session& older, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
   Status CheckRoom(const std::string& node) REQUIRES(mutex_);

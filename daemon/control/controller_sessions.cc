@@ -86,6 +86,7 @@ Status Controller::CheckRoom(const std::string& node) {
 Status Controller::OnExcess(SessionId id, const Excess& excess, Moment now) {
   const Turn turn(mutex_, turns_, clock_, TurnKind::kExcess);
   const Status status = ToStatus(excess);
+  numbers_.CountRefused(excess.bound->name);
   const Session* const session = state_->sessions.Find(id);
   if (session == nullptr) return status;  // Before Hello
   const std::string node = session->node.name();

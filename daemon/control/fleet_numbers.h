@@ -101,6 +101,9 @@ struct FleetNumbers {
   CampaignNumbers newest;  // Newest campaign with results since the start
   MeshNumbers mesh;
   TopologyNumbers infiniband;
+  // Messages and sessions of agents, by bound or status code. Their number is that of the bounds
+  // and codes.
+  std::map<std::string, std::uint64_t> refused;
   std::uint64_t store_failures = 0;
   std::string store_failure;  // Reason of the last failed write. Empty: all writes are in the file.
   std::uint64_t store_pending = 0;

@@ -79,11 +79,17 @@ void LiveNumbers::CountFor(const std::string& name, v1::Severity severity, int c
   if (!at->second.known && findings.empty()) nodes_.erase(at);
 }
 
+void LiveNumbers::CountRefused(std::string_view reason) {
+  const MutexLock lock(mutex_);
+  ++totals_.refused[std::string(reason)];
+}
+
 void LiveNumbers::SetOthers(FleetNumbers others) {
   const MutexLock lock(mutex_);
   others.version = totals_.version;
   others.started_at_seconds = totals_.started_at_seconds;
   others.ports = std::move(totals_.ports);
+  others.refused = std::move(totals_.refused);
   others.findings_open = std::move(totals_.findings_open);
   others.findings_silenced = std::move(totals_.findings_silenced);
   others.infiniband.placed = totals_.infiniband.placed;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/mutex.h"
 #include "daemon/control/fleet_numbers.h"
@@ -29,6 +31,8 @@ class LiveNumbers {
   void RemoveNode(const std::string& name) EXCLUDES(mutex_);
   // `change`: 1 when the finding is added, -1 when it is removed, as it was when it was added.
   void CountFinding(const v1::Finding& finding, int change) EXCLUDES(mutex_);
+  // `reason`: the name of a bound or of a status code.
+  void CountRefused(std::string_view reason) EXCLUDES(mutex_);
   // Replaces the numbers that do not depend on nodes and findings; keeps the others.
   void SetOthers(FleetNumbers others) EXCLUDES(mutex_);
 

@@ -49,6 +49,8 @@ struct ControllerOptions {
   LifecycleOptions lifecycle = {};                // Of findings
   // Older settings are not judged. Agents report them at least once a minute.
   Duration settings_age_max = std::chrono::minutes(5);
+  // Lost nodes are removed after this time; 0: never. It counts from the start of fabricd at least.
+  Duration node_expiry = {};
   CustomRules custom_rules = {};
   CertificateOptions certificates = {};
   MeshSettings mesh = {};

@@ -7,6 +7,7 @@
 #include "daemon/control/findings/silences.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/listing/list_turn.h"
+#include "daemon/control/node_removal.h"
 #include "daemon/control/summaries.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/infer/infer.h"
@@ -80,22 +81,9 @@ Status DeleteNode(State& state, const v1::DeleteNodeRequest& request, v1::NodeSu
     return {
         Code::kFailedPrecondition,
         Format("node {} is connected: stop its agent first, expected a lost node", record.name)};
-  RETURN_IF_ERROR(state.outbox.store().Durably(
-      [&](store::Store& store) { return store.DeleteNode(request.name()); }));
-  removed = Summarize(record, state.findings.FailingOn(record.name));
-  removed.set_state(v1::NODE_STATE_REMOVED);
-  *removed.mutable_state_since() = ToProto(now.wall);
-  if (!request.author().empty()) removed.set_lost_reason("removed by " + request.author());
-  state.history.Forget(record.name);
-  state.evaluator.OnRemoved(record.name);
-  state.located.OnRemoved(record.name);
-  state.fleet.Remove(request.name());
-  // A silent session starts again with a complete snapshot.
-  for (auto& [id, session] : state.sessions.all())
-    if (session.node.name() == request.name())
-      session.reported = session.snapshot_requested = false;
-  state.mesh.OnFleetChange(now);
-  state.outbox.Publish(now, [&](v1::Event& event) { *event.mutable_node() = removed; });
+  ASSIGN_OR_RETURN(
+      removed, RemoveNode(state, request.name(),
+                          request.author().empty() ? "" : "removed by " + request.author(), now));
   return {};
 }
 

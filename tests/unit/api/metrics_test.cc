@@ -43,10 +43,12 @@ TEST(MetricsText, TheStoreShowsWhatItHoldsBackAndWhatIsDamaged) {
   input.fleet.store_pending = 5;
   input.fleet.store_dropped = 6;
   input.fleet.store_damaged_rows = 7;
+  input.fleet.refused = {{"agent_message_bytes", 8}};
   const std::string text = MetricsText(input);
   for (const char* line :
        {"fabric_store_pending_writes 5\n", "fabric_store_dropped_writes_total 6\n",
-        "fabric_store_damaged_rows 7\n"})
+        "fabric_store_damaged_rows 7\n",
+        "fabric_agent_messages_refused_total{reason=\"agent_message_bytes\"} 8\n"})
     EXPECT_THAT(text, HasSubstr(line));
 }
 

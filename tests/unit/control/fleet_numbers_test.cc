@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "proto/bounds.h"
 #include "tests/testing/control_world.h"
 #include "tests/testing/full_count.h"
 #include "tests/testing/nodes.h"
@@ -64,6 +65,21 @@ TEST(FleetNumbers, FollowTheFleetAndItsCampaigns) {
   numbers = world.controller->Numbers();
   EXPECT_FALSE(numbers.nodes.at("n2").connected);
   EXPECT_EQ(numbers.ports.at(v1::PORT_STATE_ACTIVE), 2u);
+}
+
+TEST(FleetNumbers, CountRefusedMessagesByBoundAndCode) {
+  testing::ControlWorld world;
+  v1::AgentMessage heartbeat;
+  heartbeat.mutable_heartbeat();
+  for (int n = 0; n < 2; ++n)
+    EXPECT_FALSE(world.controller->OnMessage(SessionId(9), heartbeat, world.agents.now()).ok());
+  (void)world.controller->OnExcess(SessionId(9),
+                                   {.bound = &BoundOf("agent_message_bytes"), .seen = 9 << 20},
+                                   world.agents.now());
+  const auto refused = world.controller->Numbers().refused;
+  EXPECT_EQ(refused.size(), 2u);
+  EXPECT_EQ(refused.at("FAILED_PRECONDITION"), 2u);
+  EXPECT_EQ(refused.at("agent_message_bytes"), 1u);
 }
 
 class NumbersTest : public ::testing::Test {

@@ -175,5 +175,42 @@ TEST_F(LostNodesTest, ARemovedNodeThatReportsIsBack) {
   EXPECT_THAT(world_.OpenFindings(), IsEmpty());
 }
 
+TEST(NodeExpiry, ALostNodeIsRemovedAfterTheTimeAndAConnectedOneIsNot) {
+  testing::ControlWorld world({.node_expiry = 2h});
+  world.ConnectNodes(3);
+  world.agents.Disconnect("n1", "power");
+  world.agents.Advance(2h - 2s);
+  EXPECT_EQ(world.Node("n1").state(), v1::NODE_STATE_LOST);
+  world.agents.Advance(4s);
+  v1::ListNodesResponse nodes;
+  ASSERT_TRUE(world.controller->Call(v1::ListNodesRequest(), nodes, world.agents.now()).ok());
+  EXPECT_EQ(nodes.nodes_size(), 2);
+  EXPECT_THAT(world.OpenFindings(), IsEmpty());
+  std::vector<std::string> removed;
+  for (const v1::Event& event : world.log.events)
+    if (event.node().state() == v1::NODE_STATE_REMOVED)
+      removed.push_back(event.node().name() + " " + event.node().lost_reason());
+  EXPECT_THAT(removed, ElementsAre("n1 expired: lost for more than 2 h"));
+  world.Restart();
+  EXPECT_EQ(world.controller->Numbers().nodes.size(), 2u) << "the state file has forgotten it too";
+}
+
+TEST(NodeExpiry, IsOffByDefaultAndWaitsForTheDisk) {
+  testing::ControlWorld never;
+  never.ConnectNodes(2);
+  never.agents.Disconnect("n1", "power");
+  never.agents.Advance(24h);
+  EXPECT_EQ(never.Node("n1").state(), v1::NODE_STATE_LOST);
+  testing::ControlWorld world({.node_expiry = 1h});
+  world.ConnectNodes(2);
+  world.agents.Disconnect("n1", "power");
+  world.store->failure = {Code::kUnavailable, "disk full"};
+  world.agents.Advance(2h);
+  EXPECT_EQ(world.Node("n1").state(), v1::NODE_STATE_LOST);
+  world.store->failure = {};
+  world.agents.Advance(2s);
+  EXPECT_FALSE(world.controller->Numbers().nodes.contains("n1"));
+}
+
 }  // namespace
 }  // namespace fabric::control
