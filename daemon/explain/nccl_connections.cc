@@ -173,6 +173,10 @@ constexpr Message kNcclConnectionsMessages[] = {
                 "Queue pairs that are made from now on may use another index.",
      .causes = {kGidIndexMoved},
      .fact = Fact::kGidChanged},
+    {.id = "port_active_again",
+     .needle = "port active",
+     .pattern = R"(NET/IB.*async event ?: port active)",
+     .role = Role::kContext},
     {.id = "sm_event",
      .needle = "async event",
      .pattern = R"(NET/IB\w* : (?:(?P<hca>[^:\s]+)\S* )?Got (?:non-fatal )?async event ?:)"
