@@ -46,7 +46,7 @@ const COLUMNS: Column<Finding>[] = [
         <div class="muted">
           {one.rule}
           {marksOf(one) && ` · ${marksOf(one)}`}
-          <span class="narrow">
+          <span class="small-screen">
             {" "}
             · <SubjectLink subject={one.subject} />
           </span>
