@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The kustomize base renders, and the programs accept the arguments of its containers."""
 
+import shutil
+
 import yaml
 
 from deploytest import DEPLOY, DeployTest, main
@@ -37,18 +39,40 @@ class TestKubernetes(DeployTest):
             if made["kind"] != "Namespace":
                 self.assertEqual(made["metadata"].get("namespace"), namespace, made["kind"])
 
-    def test_no_pod_has_a_token_or_may_gain_privileges(self):
+    def test_only_the_agent_of_the_base_is_privileged(self):
+        """To open uverbs. With the component device-plugin it is not privileged."""
         for name, pod in self.pods().items():
             with self.subTest(name):
-                self.assertIs(pod.get("automountServiceAccountToken"), False)
-                self.assertNotIn("hostPID", pod)
-                for container in pod["containers"]:
-                    security = container["securityContext"]
-                    self.assertIs(security["allowPrivilegeEscalation"], False)
-                    self.assertIs(security["readOnlyRootFilesystem"], True)
-                    self.assertEqual(security["capabilities"]["drop"], ["ALL"])
-                    self.assertNotIn("privileged", security)
-                    self.assertIn("memory", container["resources"]["limits"])
+                self.check_pod(pod, privileged=name == "fabric-agent")
+        self.render_with_device_plugin()
+        [container] = self.pods()["fabric-agent"]["containers"]
+        self.check_pod(self.pods()["fabric-agent"], privileged=False)
+        self.assertEqual(["IPC_LOCK", "NET_RAW", "SYSLOG"],
+                         container["securityContext"]["capabilities"]["add"])
+        for part in ("limits", "requests"):
+            self.assertEqual(container["resources"][part]["rdma/hca_shared_devices_a"], "1")
+
+    def render_with_device_plugin(self):
+        folder = self.folder()
+        shutil.copytree(DEPLOY / "kubernetes", folder / "base")
+        text = (folder / "base/kustomization.yaml").read_text()
+        (folder / "base/kustomization.yaml").write_text(text + "components: [device-plugin]\n")
+        rendered = self.run_well(self.tool("kubectl"), "kustomize", folder / "base")
+        self.objects = [made for made in yaml.safe_load_all(rendered) if made]
+
+    def check_pod(self, pod, privileged):
+        self.assertIs(pod.get("automountServiceAccountToken"), False)
+        self.assertNotIn("hostPID", pod)
+        for container in pod["containers"]:
+            security = container["securityContext"]
+            self.assertIs(security["readOnlyRootFilesystem"], True)
+            self.assertIn("memory", container["resources"]["limits"])
+            if privileged:  # The API server refuses other settings with it.
+                self.assertEqual(set(security), {"privileged", "readOnlyRootFilesystem"})
+                continue
+            self.assertIs(security["allowPrivilegeEscalation"], False)
+            self.assertEqual(security["capabilities"]["drop"], ["ALL"])
+            self.assertNotIn("privileged", security)
 
     def test_agent_sees_the_host_and_runs_on_every_node(self):
         pod = self.pods()["fabric-agent"]
@@ -57,8 +81,11 @@ class TestKubernetes(DeployTest):
         self.assertIn({"operator": "Exists"}, pod["tolerations"])
         devices = [volume["hostPath"]["path"] for volume in pod["volumes"]]
         self.assertIn("/dev/infiniband", devices)
-        self.assertEqual(["IPC_LOCK", "NET_RAW", "SYSLOG"],
-                         pod["containers"][0]["securityContext"]["capabilities"]["add"])
+
+    def test_rest_accepts_the_names_of_the_service(self):
+        service = f"fabricd.{self.one('Namespace', 'fabricd')['metadata']['name']}.svc"
+        names = self.settings("fabricd")["rest-hosts"].strip('"').split(",")
+        self.assertEqual(names, ["fabricd", service, f"{service}.cluster.local"])
 
     def test_mounts_are_of_volumes(self):
         for name, pod in self.pods().items():
