@@ -17,7 +17,7 @@ WallTime At(int y, unsigned month, unsigned day, int hour, int minute) {
   return sys_days(year(y) / month / day) + minutes(60 * hour + minute);
 }
 
-struct Row {
+struct CronRow {
   const char* text;
   WallTime after;
   WallTime next;
@@ -25,7 +25,7 @@ struct Row {
 
 TEST(Cron, FindsTheNextTime) {
   const WallTime tuesday = At(2026, 11, 24, 1, 30);
-  const Row rows[] = {
+  const CronRow rows[] = {
       {"* * * * *", tuesday, At(2026, 11, 24, 1, 31)},
       {"30 1 * * *", tuesday, At(2026, 11, 25, 1, 30)},
       {"*/15 * * * *", tuesday, At(2026, 11, 24, 1, 45)},
@@ -39,7 +39,7 @@ TEST(Cron, FindsTheNextTime) {
       {"0 0 29 2 *", At(2096, 3, 1, 0, 0), At(2104, 2, 29, 0, 0)},
       {"59 23 31 12 *", At(2026, 12, 31, 23, 59), At(2027, 12, 31, 23, 59)},
   };
-  for (const Row& row : rows) {
+  for (const CronRow& row : rows) {
     const auto cron = CronExpression::Parse(row.text);
     ASSERT_TRUE(cron.ok()) << row.text << ": " << cron.status().message();
     const auto next = cron->Next(row.after);
