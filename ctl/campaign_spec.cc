@@ -7,7 +7,6 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
-#include "proto/probe_kinds.h"
 
 namespace fabric::ctl {
 namespace {
@@ -115,7 +114,10 @@ Status SetFields(const Arguments& arguments, v1::CampaignSpec& spec) {
     }
     if (!taken)
       return {Code::kInvalidArgument,
-              Format("--{} does not apply to --kind {}", flag.name(), arguments.Text("kind"))};
+              Format("--{} does not apply to {}", flag.name(),
+                     spec.preset() == v1::CAMPAIGN_PRESET_UNSPECIFIED || arguments.Given("kind")
+                         ? "--kind " + arguments.Text("kind")
+                         : "--preset " + arguments.Text("preset"))};
   }
   return {};
 }
@@ -177,6 +179,11 @@ Result<std::vector<const ProbeArm*>> KindsOf(std::string_view word) {
 
 Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   std::string word = arguments.Text("pattern");
+  spec.set_degree(arguments.Number("degree"));
+  if (spec.preset() != v1::CAMPAIGN_PRESET_UNSPECIFIED && !arguments.Given("pattern")) {
+    RETURN_IF_ERROR(ApplyPreset(spec));
+    word = PatternName(spec.pattern());
+  }
   // These kinds have only this pattern.
   if (word == kPatternOption.fallback && spec.probes_size() == 1 &&
       ProbeOptionsOf(spec.probes(0)).incast())
@@ -193,7 +200,6 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   }
   spec.set_pattern(pattern->pattern);
   spec.set_hub(arguments.Text("hub"));
-  spec.set_degree(arguments.Number("degree"));
   spec.set_seed(arguments.Number64("seed"));
   spec.set_pairs_at_once(arguments.Number("pairs-at-once"));
   spec.set_pairs_per_uplink(arguments.Number("pairs-per-uplink"));
@@ -233,7 +239,20 @@ Result<v1::TrafficClassChoice> ReadClass(const Arguments& arguments) {
   return choice;
 }
 
-Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
+namespace {
+
+Status ReadKinds(const Arguments& arguments, v1::CampaignSpec& spec) {
+  if (arguments.Has("preset")) {
+    ASSIGN_OR_RETURN(const v1::CampaignPreset preset, FindProbePreset(arguments.Text("preset")));
+    spec.set_preset(preset);
+  }
+  if (arguments.Has("preset") && !arguments.Given("kind")) {
+    v1::CampaignSpec filled;
+    filled.set_preset(spec.preset());
+    RETURN_IF_ERROR(ApplyPreset(filled));
+    spec.mutable_probes()->Swap(filled.mutable_probes());
+    return {};
+  }
   // The default of this pattern
   std::vector<std::string> words = arguments.Words("kind");
   if (arguments.Text("pattern") == PatternName(v1::CAMPAIGN_PATTERN_INCAST) &&
@@ -243,6 +262,13 @@ Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
     ASSIGN_OR_RETURN(const auto kinds, KindsOf(word));
     for (const ProbeArm* const kind : kinds) SetProbeKind(*kind, *spec.add_probes());
   }
+  return {};
+}
+
+}  // namespace
+
+Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
+  RETURN_IF_ERROR(ReadKinds(arguments, spec));
   RETURN_IF_ERROR(SetFields(arguments, spec));
   SetSettings(arguments, spec);
   ASSIGN_OR_RETURN(*spec.mutable_class_choice(), ReadClass(arguments));

@@ -9,11 +9,18 @@
 #include "ctl/command.h"
 #include "fabric/v1/probe.pb.h"
 #include "proto/probe_kinds.h"
+#include "proto/probe_presets.h"
 
 namespace fabric::ctl {
 
 // Default of --kind.
 inline constexpr std::string_view kKindFallback = "both";
+// The contents of each are in proto/probe_presets.cc, and in the description of `probe run`.
+inline constexpr Option kPresetOption = {
+    .name = "preset",
+    .value = "PRESET",
+    .doc = "Kinds, sizes and pairs by purpose; other options override it.",
+    .names = ProbePresetNames};
 inline constexpr Option kPatternOption = {
     .name = "pattern",
     .value = "PATTERN",
@@ -101,8 +108,12 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec);
 // Reads the options of the class of traffic.
 Result<v1::TrafficClassChoice> ReadClass(const Arguments& arguments);
 
-// Reads --kind and the options of kinds into the probes of `spec`. An unknown kind is an error, and
-// so is an option that none of the kinds has.
+// All options of a campaign, for ReadCampaign().
+std::vector<Option> CampaignOptions();
+Result<v1::CampaignSpec> ReadCampaign(const Arguments& arguments);
+
+// Reads --preset, --kind and the options of kinds into the probes of `spec`. An unknown kind is an
+// error, and so is an option that none of the kinds has.
 Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec);
 
 }  // namespace fabric::ctl

@@ -9,75 +9,23 @@ namespace {
 
 constexpr Duration kPollInterval = std::chrono::milliseconds(250);
 
-constexpr Option kPairOptions[] = {
-    {.name = "nodes",
-     .type = OptionType::kWords,
-     .value = "NAMES",
-     .doc = "Probe only pairs of these nodes: n1,n2."},
-    {.name = "rails",
-     .type = OptionType::kNumbers,
-     .value = "RAILS",
-     .doc = "Probe only these rails: 0,1."},
-    {.name = "kind",
-     .type = OptionType::kWords,
-     .value = "KINDS",
-     .fallback = kKindFallback,
-     .doc = "Kinds of probes, in order; latency, bandwidth and both are RC writes, incast is alone "
-            "and requires --hub.",
-     .names = AllKinds},
-    kPatternOption,
-    kHubOption,
-    kDegreeOption,
-    kSeedOption,
-    {.name = "until-decided",
-     .type = OptionType::kBool,
-     .doc = "End when all faults are located, or when no fault is found."},
-    kPairsAtOnceOption,
-    kPairsPerUplinkOption,
-    kIncludeBusyOption,
-};
-
-constexpr Option kClassOptions[] = {
-    kDscpOption,
-    kTrafficClassOption,
-    kServiceLevelOption,
-    kGidIndexOption,
-    kPkeyOption,
-    kCompareDefaultOption,
-    {.name = "probe-timeout",
-     .type = OptionType::kDuration,
-     .min = "1ms",
-     .max = "1h",
-     .doc = "Timeout of a probe, including setup. Default: set by the controller."},
-    {.name = "no-wait",
-     .type = OptionType::kBool,
-     .doc = "Start the campaign and return; use `probe show` or `matrix` for results."},
-};
+constexpr Option kNoWaitOption = {
+    .name = "no-wait",
+    .type = OptionType::kBool,
+    .doc = "Start the campaign and return; use `probe show` or `matrix` for results."};
 
 std::span<const Option> ProbeRunOptions() {
   static const std::vector<Option> options = [] {
-    std::vector<Option> all(std::begin(kPairOptions), std::end(kPairOptions));
-    const std::vector<Option> kinds = KindOptions();
-    all.insert(all.end(), kinds.begin(), kinds.end());
-    all.insert(all.end(), std::begin(kClassOptions), std::end(kClassOptions));
+    std::vector<Option> all = CampaignOptions();
+    all.push_back(kNoWaitOption);
     return all;
   }();
   return options;
 }
 
-Result<v1::CampaignSpec> SpecOf(const Arguments& arguments) {
-  v1::CampaignSpec spec;
-  for (const std::string& name : arguments.Words("nodes")) spec.add_nodes(name);
-  for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
-  spec.set_until_decided(arguments.Bool("until-decided"));
-  RETURN_IF_ERROR(ReadProbes(arguments, spec));
-  RETURN_IF_ERROR(ReadPairs(arguments, spec));
-  return spec;
-}
-
 Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& stream) {
   v1::StartCampaignRequest start;
-  ASSIGN_OR_RETURN(*start.mutable_spec(), SpecOf(arguments));
+  ASSIGN_OR_RETURN(*start.mutable_spec(), ReadCampaign(arguments));
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(start));
   if (arguments.Bool("no-wait")) {
     Output output = CampaignOutput(std::move(campaign));
@@ -112,7 +60,10 @@ extern const Command probe_run = {
         "unreachable ports and excludes them. Ports that carry traffic are skipped. The located "
         "faults, or the remaining candidates, are below the results. With --kind incast all nodes "
         "write to --hub at the same time; the counters of all ends show whether PFC prevented "
-        "loss. An interrupt cancels the campaign. Exits with 1 if a probe failed, a fault was "
+        "loss. --preset quick probes each port with 3 others, until decided; standard with 8, and "
+        "also pings over 8 flow labels; thorough probes all pairs with two sizes, reads and path "
+        "MTU: see docs/PROBES.md. An interrupt cancels the campaign. Exits with 1 if a probe "
+        "failed, a fault was "
         "located or an incast lost packets.",
     .example = "fabricctl probe run --pattern random-regular --kind ping --until-decided",
     .run = RunProbeRun,

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "daemon/control/campaigns/port_counters.h"
+#include "daemon/control/handlers/handler.h"
 #include "daemon/control/state.h"
 #include "daemon/control/summaries.h"
 #include "proto/bounds.h"
@@ -70,6 +71,10 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
       campaigns(
           options.pairs_at_once_max, sessions, outbox, [this] { return findings.Failing(); },
           [this](const blame::Fabric& fabric) { return CountersOf(fleet, fabric); }, store.epoch()),
+      schedules(campaigns, located, outbox,
+                [this](const v1::CampaignSpec& spec, const std::string& schedule, Moment at) {
+                  return StartCampaignOf(*this, spec, schedule, at);
+                }),
       certificates(options.certificates,
                    CertificateSources{.fleet = fleet,
                                       .profile = options.profile,
@@ -100,6 +105,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
       [this](const LocatedFaults::Result& result, Moment at) { return located.Take(result, at); });
   campaigns.Listen([this](const std::string& id, const v1::PairResult& result) {
     certificates.Take(id, result);
+    schedules.Take(id, result);
   });
 }
 
@@ -125,6 +131,7 @@ Status Controller::Load(Moment now) {
                    store.Campaigns(Campaigns::kKnownMax));
   ASSIGN_OR_RETURN(std::vector<v1::GetCertificateResponse> certificates,
                    store.Certificates(Certificates::kKeptMax));
+  ASSIGN_OR_RETURN(const std::vector<v1::ScheduleRecord> schedules, store.Schedules());
   std::set<std::string> names;
   for (v1::NodeSnapshot& snapshot : nodes) {
     // From an earlier version, or a file that was changed by hand.
@@ -147,6 +154,7 @@ Status Controller::Load(Moment now) {
   state_->located.Restore(findings);
   state_->findings.Restore(std::move(findings), std::move(silences), now);
   state_->campaigns.Restore(campaigns, now);
+  state_->schedules.Restore(schedules, now);
   UpdateNumbers(now);
   state_->certificates.Restore(std::move(certificates), now);
   return {};

@@ -32,7 +32,10 @@ void Controller::Tick(Moment now) {
     work();
   };
   turn(TurnKind::kTickSessions, [&]() REQUIRES(mutex_) { TickSessions(now); });
-  turn(TurnKind::kTickCampaigns, [&]() REQUIRES(mutex_) { state_->campaigns.Tick(now); });
+  turn(TurnKind::kTickCampaigns, [&]() REQUIRES(mutex_) {
+    state_->campaigns.Tick(now);
+    if (state_->evaluator.Settled(now)) state_->schedules.Tick(now);
+  });
   turn(TurnKind::kTickMesh, [&]() REQUIRES(mutex_) { state_->mesh.Tick(state_->fleet, now); });
   turn(TurnKind::kTickRules, [&]() REQUIRES(mutex_) { MarkOutdated(now); });
   bool more = true;

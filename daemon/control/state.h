@@ -14,6 +14,7 @@
 #include "daemon/control/outbox.h"
 #include "daemon/control/probing/job_classes.h"
 #include "daemon/control/probing/located_faults.h"
+#include "daemon/control/schedules/schedules.h"
 #include "daemon/control/sessions.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
@@ -43,6 +44,7 @@ struct State {
   JobClasses job_classes;
   LocatedFaults located;
   Campaigns campaigns;
+  Schedules schedules;
   Certificates certificates;
   Mesh mesh;
 };

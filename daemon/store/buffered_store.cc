@@ -124,6 +124,11 @@ void BufferedStore::PutCertificate(const v1::GetCertificateResponse& certificate
   Keep(certificate, "certificate " + certificate.certificate().id(), certificate.ByteSizeLong());
 }
 
+void BufferedStore::PutSchedule(const v1::ScheduleRecord& schedule) {
+  if (pending_count_ == 0 && Accepted(store_.PutSchedule(schedule))) return;
+  Keep(schedule, "schedule " + schedule.schedule().id(), schedule.ByteSizeLong());
+}
+
 void BufferedStore::AddPairResults(std::span<const CampaignResult> results) {
   if (pending_count_ == 0 && Accepted(store_.AddPairResults(results))) return;
   std::size_t bytes = 0;
@@ -149,6 +154,8 @@ Status BufferedStore::Apply(const Write& write) {
           return store_.PutFinding(kept.finding, kept.record);
         else if constexpr (std::is_same_v<Kind, v1::GetCertificateResponse>)
           return store_.PutCertificate(kept);
+        else if constexpr (std::is_same_v<Kind, v1::ScheduleRecord>)
+          return store_.PutSchedule(kept);
         else if constexpr (std::is_same_v<Kind, v1::Campaign>)
           return store_.PutCampaign(kept);
         else if constexpr (std::is_same_v<Kind, Batch>)

@@ -46,6 +46,7 @@ class BufferedStore {
   void PutFinding(const v1::Finding& finding, const v1::FindingRecord& record);
   void PutCampaign(const v1::Campaign& campaign);
   void PutCertificate(const v1::GetCertificateResponse& certificate);
+  void PutSchedule(const v1::ScheduleRecord& schedule);
   void AddPairResults(std::span<const CampaignResult> results);
   void AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change);
   void AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark);
@@ -95,8 +96,8 @@ class BufferedStore {
     v1::DiffNodeResponse mark;
   };
   using Batch = std::vector<CampaignResult>;
-  using Write = std::variant<Transition, v1::GetCertificateResponse, v1::Campaign, Batch, Change,
-                             Node, Mark>;  // The most valuable first
+  using Write = std::variant<Transition, v1::GetCertificateResponse, v1::ScheduleRecord,
+                             v1::Campaign, Batch, Change, Node, Mark>;  // The most valuable first
   struct Pending {
     Write write;
     std::string key;  // A later write with this key replaces it. Empty: none does.

@@ -103,8 +103,16 @@ CREATE TABLE days (
 );
 )";
 
+// Schedules with the history of their figures.
+constexpr const char* kVersion6 = R"(
+CREATE TABLE schedules (
+  id TEXT PRIMARY KEY,
+  schedule BLOB NOT NULL
+);
+)";
+
 // Step i migrates version i to i + 1; an empty file has version 0.
-constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
 static_assert(std::size(kSteps) == kSchemaVersion);
 
 constexpr std::int64_t kIncremental = 2;  // PRAGMA auto_vacuum

@@ -26,12 +26,11 @@
 namespace fabric::store {
 namespace {
 
-// Every statement that the store uses, prepared once.
 struct Statements {
   Statement put_node, delete_node, put_finding, add_history, put_silence, put_campaign, add_result,
-      put_certificate;
+      put_certificate, put_schedule, delete_schedule;
   Statement nodes, open_findings, resolved_findings, findings_from, history, silences;
-  Statement campaigns, results, certificates;
+  Statement campaigns, results, certificates, schedules;
 
   static Result<Statements> Make(Database& database);
 };
@@ -57,6 +56,9 @@ constexpr const char* kAddResult =
 constexpr const char* kPutCertificate =
     "INSERT INTO certificates (id, certificate) VALUES (?, ?) "
     "ON CONFLICT (id) DO UPDATE SET certificate = excluded.certificate";
+constexpr const char* kPutSchedule = "INSERT OR REPLACE INTO schedules VALUES (?, ?)";
+constexpr const char* kDeleteSchedule = "DELETE FROM schedules WHERE id = ?";
+constexpr const char* kSchedules = "SELECT id, schedule FROM schedules ORDER BY id";
 constexpr const char* kNodes = "SELECT name, snapshot FROM nodes ORDER BY name";
 constexpr const char* kOpenFindings = "SELECT id, finding FROM findings WHERE open = 1 ORDER BY id";
 constexpr const char* kResolvedFindings =
@@ -84,6 +86,9 @@ Result<Statements> Statements::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement put_campaign, database.Prepare(kPutCampaign));
   ASSIGN_OR_RETURN(Statement add_result, database.Prepare(kAddResult));
   ASSIGN_OR_RETURN(Statement put_certificate, database.Prepare(kPutCertificate));
+  ASSIGN_OR_RETURN(Statement put_schedule, database.Prepare(kPutSchedule));
+  ASSIGN_OR_RETURN(Statement delete_schedule, database.Prepare(kDeleteSchedule));
+  ASSIGN_OR_RETURN(Statement schedules, database.Prepare(kSchedules));
   ASSIGN_OR_RETURN(Statement nodes, database.Prepare(kNodes));
   ASSIGN_OR_RETURN(Statement open_findings, database.Prepare(kOpenFindings));
   ASSIGN_OR_RETURN(Statement resolved_findings, database.Prepare(kResolvedFindings));
@@ -94,16 +99,16 @@ Result<Statements> Statements::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement results, database.Prepare(kResults));
   ASSIGN_OR_RETURN(Statement certificates, database.Prepare(kCertificates));
   return Statements{
-      std::move(put_node),      std::move(delete_node),       std::move(put_finding),
-      std::move(add_history),   std::move(put_silence),       std::move(put_campaign),
-      std::move(add_result),    std::move(put_certificate),   std::move(nodes),
-      std::move(open_findings), std::move(resolved_findings), std::move(findings_from),
-      std::move(history),       std::move(silences),          std::move(campaigns),
-      std::move(results),       std::move(certificates)};
+      std::move(put_node),          std::move(delete_node),     std::move(put_finding),
+      std::move(add_history),       std::move(put_silence),     std::move(put_campaign),
+      std::move(add_result),        std::move(put_certificate), std::move(put_schedule),
+      std::move(delete_schedule),   std::move(nodes),           std::move(open_findings),
+      std::move(resolved_findings), std::move(findings_from),   std::move(history),
+      std::move(silences),          std::move(campaigns),       std::move(results),
+      std::move(certificates),      std::move(schedules)};
 }
 
-// The wall clock counts up to the year 2100.
-constexpr std::int64_t kEpochMax = 4'102'444'800;
+constexpr std::int64_t kEpochMax = 4'102'444'800;  // The wall clock counts up to the year 2100.
 
 // Transition for a row of schema version 1, which stored none. `open`: the finding was open before.
 v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
@@ -164,6 +169,17 @@ class SqliteStore final : public Store {
         .Run();
   }
 
+  Status PutSchedule(const v1::ScheduleRecord& schedule) override {
+    return sql_.put_schedule.Text(0, schedule.schedule().id())
+        .Blob(1, schedule.SerializeAsString())
+        .Run();
+  }
+  Status DeleteSchedule(const std::string& id) override {
+    return sql_.delete_schedule.Text(0, id).Run();
+  }
+  Result<std::vector<v1::ScheduleRecord>> Schedules() override {
+    return Read<v1::ScheduleRecord>(sql_.schedules);
+  }
   Status AddPairResults(std::span<const CampaignResult> results) override;
 
   Result<std::vector<v1::NodeSnapshot>> Nodes() override {

@@ -15,6 +15,7 @@
 #include "fabric/v1/finding.pb.h"
 #include "fabric/v1/inventory.pb.h"
 #include "fabric/v1/probe.pb.h"
+#include "fabric/v1/schedule.pb.h"
 
 namespace fabric::store {
 
@@ -55,7 +56,9 @@ class Store {
   virtual Status PutSilence(const v1::Silence& silence) = 0;     // By id
   virtual Status PutCampaign(const v1::Campaign& campaign) = 0;  // Without results; replaces by id
   virtual Status PutCertificate(const v1::GetCertificateResponse& certificate) = 0;  // By id
-  virtual Status AddPairResults(std::span<const CampaignResult> results) = 0;        // All or none
+  virtual Status PutSchedule(const v1::ScheduleRecord& schedule) = 0;                // By id
+  virtual Status DeleteSchedule(const std::string& id) = 0;
+  virtual Status AddPairResults(std::span<const CampaignResult> results) = 0;  // All or none
   // Setting changes at `change.since()`. A change without differences starts the log of a new node.
   virtual Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) = 0;
   // Counter values at `mark.since()`. Keeps the newest ones.
@@ -94,7 +97,8 @@ class Store {
   virtual Result<std::vector<ResultRow>> Results(const std::string& campaign, std::int64_t after,
                                                  std::uint32_t max) = 0;
   virtual Result<std::vector<v1::GetCertificateResponse>> Certificates(
-      std::uint32_t max) = 0;  // Newest first
+      std::uint32_t max) = 0;                                       // Newest first
+  virtual Result<std::vector<v1::ScheduleRecord>> Schedules() = 0;  // By id
   // Changes at or after `from`.
   virtual Result<ChangeLog> SettingChanges(const std::string& node,
                                            const google::protobuf::Timestamp& from) = 0;

@@ -28,6 +28,13 @@ class FlakyStore final : public store::Store {
   Status PutSilence(const v1::Silence& silence) override;
   Status PutCampaign(const v1::Campaign& campaign) override;
   Status PutCertificate(const v1::GetCertificateResponse& certificate) override;
+  Status PutSchedule(const v1::ScheduleRecord& schedule) override {
+    return failure.ok() ? store_->PutSchedule(schedule) : failure;
+  }
+  Status DeleteSchedule(const std::string& id) override {
+    return failure.ok() ? store_->DeleteSchedule(id) : failure;
+  }
+  Result<std::vector<v1::ScheduleRecord>> Schedules() override { return store_->Schedules(); }
   Status AddPairResults(std::span<const store::CampaignResult> results) override;
   Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) override;
   Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override;

@@ -8,6 +8,7 @@
 #include "proto/fields.h"
 #include "proto/names.h"
 #include "proto/probe_kinds.h"
+#include "proto/probe_presets.h"
 
 namespace fabric::control {
 namespace {
@@ -165,6 +166,7 @@ void AddProbes(Wanted wanted, v1::CampaignSpec& spec) {
 }  // namespace
 
 Status Complete(v1::CampaignSpec& spec) {
+  RETURN_IF_ERROR(ApplyPreset(spec));
   if (spec.probes_size() > kProbesMax)
     return {Code::kInvalidArgument, Format("probes: expected at most {} for each pair, saw {}",
                                            kProbesMax, spec.probes_size())};

@@ -55,6 +55,11 @@ inline constexpr Handler kList = MakeListHandler<kFunction>(kFunction);
 std::span<const Handler> NodeHandlers();
 std::span<const Handler> FindingHandlers();
 std::span<const Handler> ProbeHandlers();
+std::span<const Handler> ScheduleHandlers();
+
+// Starts a campaign, as StartCampaign does. `schedule`: its id, if a schedule starts it.
+Result<v1::Campaign> StartCampaignOf(State& state, v1::CampaignSpec spec,
+                                     const std::string& schedule, Moment now);
 
 // nullptr: no handler takes this type of request.
 const Handler* FindHandler(const google::protobuf::Descriptor& request);

@@ -75,9 +75,10 @@ Status CheckMemory(State& state, const v1::CampaignSpec& spec) {
   return {};
 }
 
-Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::Campaign& campaign,
-                     Moment now) {
-  v1::CampaignSpec spec = request.spec();
+}  // namespace
+
+Result<v1::Campaign> StartCampaignOf(State& state, v1::CampaignSpec spec,
+                                     const std::string& schedule, Moment now) {
   Normalize(spec);
   RETURN_IF_ERROR(Check(spec.class_choice()).In("class_choice"));
   RETURN_IF_ERROR(Complete(spec));
@@ -91,11 +92,19 @@ Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::
   inputs.classes = std::move(classes);
   inputs.explained = rules::ExplainedPorts(state.findings.Failing());
   inputs.pairs = state.located.Pairs();
+  inputs.schedule = schedule;
   if (spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST) {
     RETURN_IF_ERROR(CheckIncast(inputs.plan, spec, state.options.pairs_at_once_max));
     inputs.port_classes = ClassesOf(fleet::FleetView(state.fleet), spec.probes(0).traffic_class());
   }
-  ASSIGN_OR_RETURN(campaign, state.campaigns.Start(spec, std::move(inputs), now));
+  return state.campaigns.Start(spec, std::move(inputs), now);
+}
+
+namespace {
+
+Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::Campaign& campaign,
+                     Moment now) {
+  ASSIGN_OR_RETURN(campaign, StartCampaignOf(state, request.spec(), "", now));
   return {};
 }
 

@@ -15,6 +15,16 @@ namespace {
 constexpr std::size_t kFaultsMax = 1000;
 // A figure that changes by less is the same fault: the mesh judges every ten seconds.
 constexpr double kSameRatio = 2;
+constexpr std::string_view kScheduleWord = "schedule ";
+
+v1::Subject SubjectOfPort(const std::string& node, const std::string& device, std::uint32_t port) {
+  v1::Subject subject;
+  subject.set_scope(v1::SCOPE_PORT);
+  subject.set_node(node);
+  subject.set_device(device);
+  subject.set_port(port);
+  return subject;
+}
 
 v1::ProbePort ToProbePort(const blame::Endpoint& endpoint) {
   v1::ProbePort port;
@@ -103,8 +113,40 @@ std::vector<std::string> LocatedFaults::Take(const Result& result, Moment now) {
   return ids;
 }
 
+void LocatedFaults::TakeDrift(const DriftSource& source, const std::vector<v1::Suspect>& suspects,
+                              Moment now) {
+  std::set<std::string> ids;
+  for (const v1::Suspect& suspect : suspects) {
+    std::vector<v1::Subject> affected;
+    if (suspect.kind() == v1::SUSPECT_KIND_PORT)
+      affected.push_back(SubjectOfPort(suspect.node(), suspect.device(), suspect.port()));
+    if (suspect.kind() == v1::SUSPECT_KIND_PAIR) {
+      affected.push_back(SubjectOfPort(suspect.node(), suspect.device(), suspect.port()));
+      affected.push_back(
+          SubjectOfPort(suspect.other_node(), suspect.other_device(), suspect.other_port()));
+    }
+    v1::Finding finding = rules::FindingOf({.suspect = suspect,
+                                            .located_by = source.located_by,
+                                            .show_command = source.show_command,
+                                            .affected = std::move(affected),
+                                            .at = ToProto(now.wall)});
+    const auto known = faults_.find(finding.id());
+    if (known == faults_.end() && faults_.size() >= kFaultsMax) continue;
+    // A campaign blames the part already.
+    if (known != faults_.end() && known->second.located_by() != source.located_by) continue;
+    ids.insert(finding.id());
+    if (known != faults_.end() && IsSameFault(known->second, finding)) continue;
+    faults_.insert_or_assign(finding.id(), std::move(finding));
+    changed_ = true;
+  }
+  changed_ |= std::erase_if(faults_, [&](const auto& fault) {
+                return fault.second.located_by() == source.located_by && !ids.contains(fault.first);
+              }) > 0;
+}
+
 bool LocatedFaults::IsRepaired(const v1::Finding& finding, const Result& result) const {
   const v1::Suspect& suspect = finding.suspect();
+  if (finding.located_by().starts_with(kScheduleWord)) return false;
   if (suspect.traffic_class() != result.traffic_class) return false;
   if (result.report.state() == v1::BLAME_STATE_INSUFFICIENT_DATA) return false;
   for (const v1::UndecidedGroup& group : result.report.undecided())

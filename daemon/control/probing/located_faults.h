@@ -33,6 +33,13 @@ class LocatedFaults {
 
   // Takes a judgement. Returns the ids of the findings about its suspects.
   std::vector<std::string> Take(const Result& result, Moment now);
+  struct DriftSource {
+    std::string located_by;    // "schedule s1"
+    std::string show_command;  // "fabricctl probe show c7"
+  };
+  // Replaces what this schedule reported before: parts that differ from their own past. A campaign
+  // that finds no fault does not resolve them, because it compares parts with each other.
+  void TakeDrift(const DriftSource& source, const std::vector<v1::Suspect>& suspects, Moment now);
   // The node has left the fleet.
   void OnRemoved(const std::string& node);
 

@@ -1,0 +1,71 @@
+// Schedules: campaigns at the times of a cron expression, on idle ports, within a budget. A
+// schedule never overlaps itself. Times that were missed while the controller was down run once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/cron.h"
+#include "base/status.h"
+#include "daemon/control/campaigns/campaigns.h"
+#include "daemon/control/outbox.h"
+#include "daemon/control/probing/located_faults.h"
+#include "daemon/control/schedules/drift.h"
+#include "fabric/v1/schedule.pb.h"
+
+namespace fabric::control {
+
+class Schedules {
+ public:
+  static constexpr std::size_t kSchedulesMax = 16;
+  static constexpr std::uint32_t kRunsPerDayMax = 288;
+  static constexpr std::uint32_t kMinutesPerDayMax = 1440;
+
+  // Starts a campaign of this schedule.
+  using Start = std::function<Result<v1::Campaign>(const v1::CampaignSpec& spec,
+                                                   const std::string& schedule, Moment now)>;
+
+  Schedules(Campaigns& campaigns, LocatedFaults& located, Outbox& outbox, Start start);
+
+  // From the store. Those whose cron expression is invalid are ignored.
+  void Restore(const std::vector<v1::ScheduleRecord>& records, Moment now);
+
+  // `wanted.spec()` is complete. INVALID_ARGUMENT with the field, RESOURCE_EXHAUSTED beyond
+  // kSchedulesMax, UNAVAILABLE when it cannot be stored.
+  Result<v1::Schedule> Add(const v1::Schedule& wanted, Moment now);
+  Result<v1::Schedule> Remove(const std::string& id);  // NOT_FOUND, UNAVAILABLE
+  std::vector<v1::Schedule> All() const;               // By id
+
+  void Take(const std::string& campaign, const v1::PairResult& result);
+  // Starts due runs and judges ended ones.
+  void Tick(Moment now);
+
+ private:
+  struct Known {
+    v1::ScheduleRecord record;
+    CronExpression cron;
+    std::optional<WallTime> due;
+    std::string campaign = {};  // Running
+    RunFigures figures = {};    // Of the running campaign
+  };
+
+  void SetDue(Known& known, WallTime after);
+  void Begin(Known& known, Moment now);
+  void End(Known& known, const v1::Campaign& campaign, Moment now);
+  // Why no run may start; empty: it may.
+  static std::string Exhausted(const v1::Schedule& schedule, WallTime now);
+
+  Campaigns& campaigns_;
+  LocatedFaults& located_;
+  Outbox& outbox_;
+  const Start start_;
+  std::map<std::uint64_t, Known> known_;  // By the number in the id
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace fabric::control
