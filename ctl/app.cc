@@ -4,11 +4,17 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/version.h"
+#include "ctl/completion.h"
+#include "ctl/contexts.h"
 #include "ctl/help.h"
+#include "ctl/live_names.h"
 #include "ctl/render.h"
 
 namespace fabric::ctl {
 namespace {
+
+constexpr Duration kCompletionTimeout = std::chrono::milliseconds(500);
 
 class ConsoleStream final : public Stream {
  public:
@@ -31,6 +37,7 @@ class ConsoleStream final : public Stream {
     shown_ = !line.empty();
   }
   bool Wait(Duration duration) override { return console_.Wait(duration); }
+  WallTime Now() const override { return console_.Now(); }
 
  private:
   Console& console_;
@@ -47,6 +54,7 @@ int ExitStatusOf(Code code) {
     case Code::kDeadlineExceeded: return kExitUnreachable;
     case Code::kPermissionDenied:
     case Code::kUnauthenticated: return kExitNotAllowed;
+    case Code::kCancelled: return kExitInterrupted;
     default: return kExitError;
   }
 }
@@ -63,28 +71,49 @@ int Fail(const Status& status, Console& console) {
   return ExitStatusOf(status.code());
 }
 
+// The address with the default port if it has none.
+Result<std::string> ControllerAddress(std::string_view text) {
+  std::string address(text);
+  if (address.find(':') == std::string::npos) address += ":9418";
+  ASSIGN_OR_RETURN(const HostPort parsed, ParseHostPort(address));
+  if (parsed.port == 0)
+    return Status(Code::kInvalidArgument, "expected a port from 1 to 65535, saw 0");
+  return address;
+}
+
 // Values that the environment has and the command line has not.
 Status AddEnvironment(const Environment& environment, Arguments& arguments) {
+  constexpr auto kFile = Arguments::Origin::kFile;
   if (!arguments.Given("controller") && !environment.controller.empty()) {
-    RETURN_IF_ERROR(ParseHostPort(environment.controller).status().In("FABRICCTL_CONTROLLER"));
-    RETURN_IF_ERROR(arguments.Set("controller", environment.controller));
+    RETURN_IF_ERROR(ControllerAddress(environment.controller).status().In("FABRICCTL_CONTROLLER"));
+    RETURN_IF_ERROR(arguments.Set("controller", environment.controller, kFile));
   }
-  const std::pair<std::string_view, const std::string&> files[] = {
-      {"tls-ca", environment.tls_ca},
-      {"tls-cert", environment.tls_cert},
-      {"tls-key", environment.tls_key},
-      {"token-file", environment.token_file}};
-  for (const auto& [option, path] : files)
-    if (!arguments.Given(option) && !path.empty()) RETURN_IF_ERROR(arguments.Set(option, path));
+  const std::pair<std::string_view, const std::string&> rows[] = {
+      {"config", environment.config},   {"context", environment.context},
+      {"tls-ca", environment.tls_ca},   {"tls-cert", environment.tls_cert},
+      {"tls-key", environment.tls_key}, {"token-file", environment.token_file}};
+  for (const auto& [option, text] : rows)
+    if (!arguments.Given(option) && !text.empty())
+      RETURN_IF_ERROR(arguments.Set(option, text, kFile));
   const bool has_author = std::ranges::any_of(
       arguments.entries(),
       [](const Arguments::Entry& entry) { return entry.option->name == "author"; });
-  if (!arguments.Given("token-file") && !environment.token_file.empty())
-    RETURN_IF_ERROR(arguments.Set("token-file", environment.token_file));
   if (has_author && !arguments.Has("author") && !environment.user.empty())
-    RETURN_IF_ERROR(arguments.Set("author", environment.user));
-  if (arguments.Address("controller").port == 0)
-    return {Code::kInvalidArgument, "--controller: expected a port from 1 to 65535, saw 0"};
+    RETURN_IF_ERROR(arguments.Set("author", environment.user, kFile));
+  return {};
+}
+
+// Command line, then environment, then the context of the configuration file.
+Status Complete(const Environment& environment, const Command& command, Arguments& arguments) {
+  const bool named =
+      arguments.Given("config") || (!environment.config.empty() && !environment.config_is_default);
+  RETURN_IF_ERROR(AddEnvironment(environment, arguments));
+  if (!command.path.starts_with("config ")) RETURN_IF_ERROR(AddContext(named, arguments));
+  const Result<std::string> address = ControllerAddress(arguments.Text("controller"));
+  RETURN_IF_ERROR(address.status().In("--controller"));
+  for (const Arguments::Entry& entry : arguments.entries())
+    if (entry.option->name == "controller" && entry.origin != Arguments::Origin::kDefault)
+      return arguments.Set("controller", *address, entry.origin);
   return {};
 }
 
@@ -94,27 +123,78 @@ bool PrintAll(std::string_view text, Console& console) {
   return false;
 }
 
-int RunCommand(const Command& command, Arguments arguments, const Environment& environment,
-               const Connect& connect, Console& console) {
-  if (const Status status = AddEnvironment(environment, arguments); !status.ok())
-    return Fail(status, console);
-  const RenderOptions render_options{.format = FormatNamed(arguments.Text("output")),
-                                     .colour = environment.colour && !arguments.Bool("no-color")};
+RenderOptions RenderOptionsOf(const Arguments& arguments, const Environment& environment) {
+  return {.format = FormatNamed(arguments.Text("output")),
+          .colour = environment.colour && !arguments.Bool("no-color"),
+          .ascii = environment.ascii,
+          .columns = environment.columns};
+}
+
+// One run of the command.
+int RunOnce(const Command& command, Client& client, const Arguments& arguments,
+            const Environment& environment, Console& console, std::string_view clear) {
+  const RenderOptions render_options = RenderOptionsOf(arguments, environment);
   ConsoleStream stream(console, render_options, environment.progress);
-  const std::unique_ptr<Client> client = connect({.controller = arguments.Text("controller"),
-                                                  .timeout = arguments.Duration("timeout"),
-                                                  .tls = {.certificate = arguments.Text("tls-cert"),
-                                                          .key = arguments.Text("tls-key"),
-                                                          .ca = arguments.Text("tls-ca"),
-                                                          .crl = {}},
-                                                  .token_file = arguments.Text("token-file")});
-  const Result<Output> output = command.run(*client, arguments, stream);
+  Result<Output> output = command.run(client, arguments, stream);
   stream.Progress("");
   if (!output.ok()) return Fail(output.status(), console);
+  if (arguments.Has("sort-by"))
+    if (const Status status = SortRows(arguments.Text("sort-by"), *output); !status.ok())
+      return Fail(status, console);
   const Rendered rendered = Render(*output, render_options);
-  if (!PrintAll(rendered.out, console)) return kExitError;
+  if (!PrintAll(std::string(clear) + rendered.out, console)) return kExitError;
   console.Err(rendered.notes);
   return output->exit_status;
+}
+
+ClientOptions ClientOptionsOf(const Arguments& arguments) {
+  return {.controller = arguments.Text("controller"),
+          .timeout = arguments.Duration("timeout"),
+          .tls = {.certificate = arguments.Text("tls-cert"),
+                  .key = arguments.Text("tls-key"),
+                  .ca = arguments.Text("tls-ca"),
+                  .crl = {}},
+          .token_file = arguments.Text("token-file")};
+}
+
+// "fabricctl __complete -- WORDS", which the scripts of `completion` call. One name on each line;
+// no errors, because a shell would show them in the middle of the command line.
+int PrintCompletions(std::span<const std::string_view> words,
+                     std::span<const Command* const> commands, const Environment& environment,
+                     const Connect& connect, Console& console) {
+  const NamesOf names_of = [&](LiveNames names) -> std::vector<std::string> {
+    Arguments arguments = SharedArguments(commands, words);
+    if (!Complete(environment, *commands.front(), arguments).ok()) return {};
+    ClientOptions options = ClientOptionsOf(arguments);
+    options.timeout = kCompletionTimeout;
+    return ReadLiveNames(names, *connect(options), arguments.Text("config"));
+  };
+  std::string text;
+  for (const std::string& name : Completions(commands, words, names_of))
+    text += Printable(name) + "\n";
+  return console.Out(text) ? kExitOk : kExitError;
+}
+
+int RunCommand(const Command& command, Arguments arguments, const Environment& environment,
+               const Connect& connect, Console& console) {
+  if (const Status status = Complete(environment, command, arguments); !status.ok())
+    return Fail(status, console);
+  const std::unique_ptr<Client> client = connect(ClientOptionsOf(arguments));
+  // The command events has an option of its own with this name.
+  const bool streams = command.path == "events";
+  if (!arguments.Bool("watch") || streams)
+    return RunOnce(command, *client, arguments, environment, console, {});
+  if (!command.watch)
+    return Fail({Code::kInvalidArgument,
+                 Format("--watch: expected a command that lists or shows, saw '{}'", command.path)},
+                console);
+  constexpr std::string_view kClear = "\x1b[H\x1b[J";
+  while (true) {
+    const int status = RunOnce(command, *client, arguments, environment, console,
+                               environment.terminal ? kClear : std::string_view());
+    if (status != kExitOk && status != kExitFindings) return status;
+    if (!console.Wait(arguments.Duration("interval"))) return kExitInterrupted;
+  }
 }
 
 }  // namespace
@@ -124,11 +204,17 @@ int Run(std::span<const std::string_view> words, std::span<const Command* const>
   // Not in the catalog: only the build of the documentation uses it.
   if (words.size() == 1 && words[0] == "reference")
     return PrintAll(ReferencePage(commands), console) ? kExitOk : kExitError;
+  if (words.size() > 2 && words[0] == "__complete" && words[1] == "--")
+    return PrintCompletions(words.subspan(2), commands, environment, connect, console);
+  if (words.size() == 1 && words[0] == "--version")
+    return PrintAll(Format("fabricctl {}\n", kVersion), console) ? kExitOk : kExitError;
   const std::vector<CommandSpec> specs = SpecsOf(commands);
   const ProgramSpec program = Program(specs);
   Result<CommandLine> line = ParseCommandLine(program, words);
   if (!line.ok()) return Fail(line.status(), console);
   if (line->help) return PrintAll(Help(program, *line), console) ? kExitOk : kExitError;
+  if (line->values.Bool("version"))
+    return PrintAll(Format("fabricctl {}\n", kVersion), console) ? kExitOk : kExitError;
   const Command& command = *commands[static_cast<std::size_t>(line->command - specs.data())];
   return RunCommand(command, std::move(line->values), environment, connect, console);
 }

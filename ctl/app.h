@@ -19,17 +19,24 @@ class Console {
   virtual bool Out(std::string_view text) = 0;  // False if writing failed.
   virtual void Err(std::string_view text) = 0;
   virtual bool Wait(Duration duration) = 0;  // False if interrupted
+  virtual WallTime Now() const = 0;
 };
 
 struct Environment {
-  std::string controller;  // FABRICCTL_CONTROLLER, empty when not set
-  std::string tls_ca;      // FABRICCTL_TLS_CA, as above
-  std::string tls_cert;    // FABRICCTL_TLS_CERT
-  std::string tls_key;     // FABRICCTL_TLS_KEY
-  std::string token_file;  // FABRICCTL_TOKEN_FILE
-  std::string user;        // USER, empty when not set
-  bool colour = false;     // Standard output is a terminal, and NO_COLOR is not set.
-  bool progress = false;   // Standard error is a terminal.
+  std::string controller;          // FABRICCTL_CONTROLLER, empty when not set
+  std::string tls_ca;              // FABRICCTL_TLS_CA, as above
+  std::string tls_cert;            // FABRICCTL_TLS_CERT
+  std::string tls_key;             // FABRICCTL_TLS_KEY
+  std::string token_file;          // FABRICCTL_TOKEN_FILE
+  std::string user;                // USER, empty when not set
+  std::string config;              // FABRICCTL_CONFIG, or the default path; empty: no file
+  bool config_is_default = false;  // The file may be absent.
+  std::string context;             // FABRICCTL_CONTEXT
+  bool colour = false;             // Standard output is a terminal, and NO_COLOR is not set.
+  bool progress = false;           // Standard error is a terminal.
+  bool terminal = false;           // Standard output is a terminal.
+  bool ascii = false;              // The terminal does not show UTF-8.
+  std::size_t columns = 0;         // Width of the terminal; 0 when not known
 };
 
 using Connect = std::function<std::unique_ptr<Client>(const ClientOptions&)>;

@@ -31,7 +31,7 @@ Table NodeTable(const v1::Certificate& certificate, bool all) {
   Table table{.columns = {{.title = "NODE"},
                           {.title = "VERDICT", .coloured = true},
                           {.title = "PORTS", .right_aligned = true},
-                          {.title = "REASON"}},
+                          {.title = "REASON", .elastic = true}},
               .wide_only = all};
   for (const v1::CertifiedNode& node : certificate.nodes()) {
     if (!all && node.verdict() == v1::VERDICT_PASS) continue;

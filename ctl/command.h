@@ -29,6 +29,7 @@ struct Table {
     bool right_aligned = false;  // Numbers
     bool coloured = false;       // Words of state and severity: see render.cc.
     std::size_t width_min = 0;   // For streams, where later rows are unknown
+    bool elastic = false;        // A sentence: cut where the terminal is too narrow.
   };
   std::string title;  // A line above the columns; none when empty.
   std::vector<Column> columns;
@@ -43,11 +44,12 @@ inline constexpr int kExitFindings = 1;  // Findings, or failed probes.
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnreachable = 3;  // Cannot reach the controller, or timed out.
 inline constexpr int kExitNotAllowed = 4;
-inline constexpr int kExitError = 5;    // Any other error
-inline constexpr int kExitUnknown = 6;  // The verdict of a certificate is UNKNOWN
+inline constexpr int kExitError = 5;          // Any other error
+inline constexpr int kExitUnknown = 6;        // The verdict of a certificate is UNKNOWN
+inline constexpr int kExitInterrupted = 130;  // As a shell reports SIGINT
 
-// Output of a command. json and yaml print the message, table and wide print the lines and tables,
-// name prints the names.
+// Output of a command. json and yaml print the message, jsonl its elements, table and wide print
+// the lines and tables, csv the tables, name prints the names.
 struct Output {
   std::vector<Table> tables;
   std::unique_ptr<google::protobuf::Message> message;  // nullptr: the command has printed it.
@@ -70,6 +72,7 @@ class Stream {
   virtual void Progress(std::string_view line) = 0;
   // Waits. False if interrupted.
   virtual bool Wait(Duration duration) = 0;
+  virtual WallTime Now() const = 0;
 };
 
 struct Command {
@@ -80,6 +83,7 @@ struct Command {
   std::span<const Option> options;
   Result<Output> (*run)(Client& client, const Arguments& arguments, Stream& stream);
   bool offline = false;  // Works without a controller.
+  bool watch = false;    // Only reads, so that --watch can repeat it.
   // Replaces `options` where a part of them follows from the schema.
   std::span<const Option> (*schema_options)() = nullptr;
 };

@@ -13,9 +13,17 @@ constexpr std::string_view kSummary =
 
 constexpr Option kSharedOptions[] = {
     {.name = "controller",
-     .type = OptionType::kAddress,
+     .value = "HOST[:PORT]",
      .fallback = "127.0.0.1:9418",
-     .doc = "gRPC address of fabricd. Environment: FABRICCTL_CONTROLLER."},
+     .doc = "gRPC address of fabricd, port 9418 if not given. Environment: FABRICCTL_CONTROLLER."},
+    {.name = "context",
+     .value = "NAME",
+     .doc = "Context of the configuration file: controller and credentials. Environment: "
+            "FABRICCTL_CONTEXT. Default: its current-context."},
+    {.name = "config",
+     .type = OptionType::kPath,
+     .doc = "Configuration file, with mode 0600. Environment: FABRICCTL_CONFIG. Default: "
+            "~/.config/fabricd/config.yaml."},
     {.name = "tls-ca",
      .type = OptionType::kPath,
      .doc = "CA of the controller's certificate (PEM); selects TLS. Environment: "
@@ -32,9 +40,23 @@ constexpr Option kSharedOptions[] = {
             "Environment: FABRICCTL_TOKEN_FILE."},
     {.name = "output",
      .fallback = "table",
-     .choices = "table|wide|json|yaml|name",
-     .doc = "Output format. json and yaml print the message of the API.",
+     .choices = "table|wide|json|yaml|name|jsonl|csv",
+     .doc = "Output format. json and yaml print the message of the API, jsonl prints each element "
+            "of its list on a line, csv prints all columns.",
      .letter = 'o'},
+    {.name = "sort-by",
+     .value = "COLUMN",
+     .doc = "Sort the rows of the tables by this column, such as name or -findings (descending)."},
+    {.name = "watch",
+     .type = OptionType::kBool,
+     .doc = "Repeat a command that only reads, until interrupted.",
+     .letter = 'w'},
+    {.name = "interval",
+     .type = OptionType::kDuration,
+     .fallback = "2s",
+     .min = "100ms",
+     .max = "1h",
+     .doc = "Time between repetitions with --watch, and between the two samples of a rate."},
     {.name = "timeout",
      .type = OptionType::kDuration,
      .fallback = "10s",
@@ -44,6 +66,7 @@ constexpr Option kSharedOptions[] = {
     {.name = "no-color",
      .type = OptionType::kBool,
      .doc = "Disable colors. Colors are also off without a terminal and if NO_COLOR is set."},
+    {.name = "version", .type = OptionType::kBool, .doc = "Print the version of fabricctl."},
     {.name = "help",
      .type = OptionType::kBool,
      .doc = "Print help about the program or the command.",
@@ -60,15 +83,22 @@ const Rows kExitStatuses = {
     {Format("{}", kExitNotAllowed), "Permission denied by the controller."},
     {Format("{}", kExitError), "Another error. Standard error has the message."},
     {Format("{}", kExitUnknown), "The certificate's verdict is UNKNOWN."},
+    {Format("{}", kExitInterrupted), "Interrupted (Ctrl-C). Standard error has what continues."},
 };
 
 const Rows kVariables = {
-    {"FABRICCTL_CONTROLLER", "HOST:PORT of the controller. --controller overrides it."},
+    {"FABRICCTL_CONTROLLER", "HOST[:PORT] of the controller. --controller overrides it."},
+    {"FABRICCTL_CONTEXT", "Context of the configuration file. --context overrides it."},
+    {"FABRICCTL_CONFIG", "Configuration file. --config overrides it."},
     {"FABRICCTL_TLS_CA", "CA of the controller. --tls-ca overrides it."},
     {"FABRICCTL_TLS_CERT", "Certificate of the caller. --tls-cert overrides it."},
     {"FABRICCTL_TLS_KEY", "Private key of the caller. --tls-key overrides it."},
     {"FABRICCTL_TOKEN_FILE", "File with a bearer token. --token-file overrides it."},
     {"USER", "Default of --author."},
+    {"XDG_CONFIG_HOME", "Folder of fabricd/config.yaml. Default: ~/.config."},
+    {"COLUMNS", "Width of the terminal, in place of the real one."},
+    {"LC_ALL, LC_CTYPE, LANG", "A locale without UTF-8 selects ASCII output on a terminal."},
+    {"TERM", "dumb disables colors."},
     {"NO_COLOR", "Disables colors if set."},
 };
 

@@ -5,13 +5,17 @@
 //                            v
 //                         output -> render -> console
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/text.h"
 #include "ctl/app.h"
 
 namespace {
@@ -48,7 +52,10 @@ class ProcessConsole final : public fabric::ctl::Console {
     return interrupted == 0;
   }
 
+  fabric::WallTime Now() const override { return clock_.Now().wall; }
+
  private:
+  const fabric::SystemClock clock_;
   bool handling_ = false;
 };
 
@@ -56,6 +63,46 @@ class ProcessConsole final : public fabric::ctl::Console {
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread yet
   return value == nullptr ? "" : value;
+}
+
+// USER is not set by cron and in containers.
+std::string UserName() {
+  if (std::string user = Variable("USER"); !user.empty()) return user;
+  const passwd* const entry = getpwuid(geteuid());  // NOLINT(concurrency-mt-unsafe): as above
+  return entry == nullptr ? "" : entry->pw_name;
+}
+
+std::string DefaultConfig() {
+  std::string folder = Variable("XDG_CONFIG_HOME");
+  if (folder.empty() && !Variable("HOME").empty()) folder = Variable("HOME") + "/.config";
+  return folder.empty() ? "" : folder + "/fabricd/config.yaml";
+}
+
+bool IsAsciiLocale() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string value = Variable(name);
+    if (value.empty()) continue;
+    return value.find("UTF-8") == std::string::npos && value.find("utf8") == std::string::npos &&
+           value.find("utf-8") == std::string::npos;
+  }
+  return true;
+}
+
+// 0 when not known
+std::size_t Columns() {
+  if (const auto columns = fabric::ParseNumber<std::size_t>(Variable("COLUMNS")); columns.ok())
+    return *columns;
+  winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void ReadTerminal(fabric::ctl::Environment& environment) {
+  environment.progress = isatty(STDERR_FILENO) == 1;
+  environment.terminal = isatty(STDOUT_FILENO) == 1;
+  if (!environment.terminal) return;
+  environment.colour = Variable("NO_COLOR").empty() && Variable("TERM") != "dumb";
+  environment.ascii = IsAsciiLocale();
+  environment.columns = Columns();
 }
 
 }  // namespace
@@ -67,9 +114,12 @@ int main(int argc, char** argv) {
   environment.tls_cert = Variable("FABRICCTL_TLS_CERT");
   environment.tls_key = Variable("FABRICCTL_TLS_KEY");
   environment.token_file = Variable("FABRICCTL_TOKEN_FILE");
-  environment.user = Variable("USER");
-  environment.colour = isatty(STDOUT_FILENO) == 1 && Variable("NO_COLOR").empty();
-  environment.progress = isatty(STDERR_FILENO) == 1;
+  environment.user = UserName();
+  environment.config = Variable("FABRICCTL_CONFIG");
+  environment.config_is_default = environment.config.empty();
+  if (environment.config_is_default) environment.config = DefaultConfig();
+  environment.context = Variable("FABRICCTL_CONTEXT");
+  ReadTerminal(environment);
   ProcessConsole console;
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   return fabric::ctl::Run(words, fabric::ctl::AllCommands(), environment,

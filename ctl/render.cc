@@ -87,6 +87,35 @@ std::string Line(const std::vector<std::string>& cells, const std::vector<Table:
   return line + "\n";
 }
 
+// The beginning of the text in this width, with a mark that it is cut.
+std::string CutTo(std::string_view text, std::size_t width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  std::string cut;
+  while (!text.empty() && DisplayWidth(cut) + 1 < width) {
+    const std::size_t bytes = FirstRune(text).bytes;
+    cut += text.substr(0, bytes);
+    text.remove_prefix(bytes);
+  }
+  return cut + "…";
+}
+
+// Makes elastic columns narrower until the line fits, the widest first.
+void Fit(const Table& table, const std::vector<std::size_t>& shown, std::size_t columns,
+         std::vector<std::size_t>& widths) {
+  constexpr std::size_t kElasticMin = 16;
+  std::size_t line = widths.empty() ? 0 : (widths.size() - 1) * kGap.size();
+  for (const std::size_t width : widths) line += width;
+  while (line > columns) {
+    std::size_t* widest = nullptr;
+    for (std::size_t n = 0; n < shown.size(); ++n)
+      if (table.columns[shown[n]].elastic && (widest == nullptr || widths[n] > *widest))
+        widest = &widths[n];
+    if (widest == nullptr || *widest <= kElasticMin) return;
+    --*widest;
+    --line;
+  }
+}
+
 std::string TableText(const Table& table, const RenderOptions& options) {
   const std::vector<std::size_t> shown = Shown(table, options.format == OutputFormat::kWide);
   std::vector<std::string> titles;
@@ -98,11 +127,17 @@ std::string TableText(const Table& table, const RenderOptions& options) {
     for (const auto& row : table.rows) width = std::max(width, DisplayWidth(Printable(row[i])));
     widths.push_back(width);
   }
+  const bool fit = options.columns > 0 && !options.stream && options.format == OutputFormat::kTable;
+  if (fit) Fit(table, shown, options.columns, widths);
   std::string text;
   if (!table.title.empty()) text += Printable(table.title) + "\n";
   if (!options.stream) text += Line(titles, table.columns, shown, widths, false);
-  for (const auto& row : table.rows)
-    text += Line(row, table.columns, shown, widths, options.colour);
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells = row;
+    for (std::size_t n = 0; fit && n < shown.size(); ++n)
+      if (table.columns[shown[n]].elastic) cells[shown[n]] = CutTo(row[shown[n]], widths[n]);
+    text += Line(cells, table.columns, shown, widths, options.colour);
+  }
   return text;
 }
 
@@ -131,6 +166,64 @@ std::string Members(const Json& object, std::string_view indent) {
   return yaml;
 }
 
+// RFC 4180; an absent value is an empty field.
+std::string CsvLine(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) {
+    const std::string text = cell == "-" ? "" : Printable(cell);
+    if (&cell != cells.data()) line += ',';
+    if (text.find_first_of(",\"") == std::string::npos) {
+      line += text;
+      continue;
+    }
+    line += '"';
+    for (const char c : text) line += c == '"' ? std::string("\"\"") : std::string(1, c);
+    line += '"';
+  }
+  return line + "\n";
+}
+
+std::string CsvText(const Table& table, bool stream) {
+  std::vector<std::string> titles;
+  for (const Table::Column& column : table.columns) titles.push_back(column.title);
+  std::string text = stream ? "" : CsvLine(titles);
+  for (const auto& row : table.rows) text += CsvLine(row);
+  return text;
+}
+
+// The elements of the first list of messages, or the message, on one line each.
+std::string JsonLines(const google::protobuf::Message& message, bool stream) {
+  const auto& descriptor = *message.GetDescriptor();
+  const auto& reflection = *message.GetReflection();
+  std::string lines;
+  for (int i = 0; !stream && i < descriptor.field_count(); ++i) {
+    const auto* const field = descriptor.field(i);
+    if (!field->is_repeated() || field->message_type() == nullptr || field->is_map()) continue;
+    for (int n = 0; n < reflection.FieldSize(message, field); ++n)
+      lines += ToJson(reflection.GetRepeatedMessage(message, field, n), false) + "\n";
+    return lines;
+  }
+  return ToJson(message, false) + "\n";
+}
+
+// For terminals without UTF-8.
+std::string AsciiText(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kReplaced[] = {
+      {"µ", "u"}, {"…", "~"}, {"×", "x"}, {"→", "->"}, {"█", "#"}};
+  std::string ascii;
+  while (!text.empty()) {
+    const std::string_view rune = text.substr(0, FirstRune(text).bytes);
+    const auto* const row =
+        std::ranges::find(kReplaced, rune, &std::pair<std::string_view, std::string_view>::first);
+    if (row != std::end(kReplaced))
+      ascii += row->second;
+    else
+      ascii += rune.size() == 1 ? rune : "?";
+    text.remove_prefix(rune.size());
+  }
+  return ascii;
+}
+
 // Separates parts by blank lines.
 void Append(std::string_view part, std::string& text) {
   if (part.empty()) return;
@@ -155,6 +248,14 @@ Rendered Render(const Output& output, const RenderOptions& options) {
     case OutputFormat::kName:
       for (const std::string& name : output.names) rendered.out += Printable(name) + "\n";
       return rendered;
+    case OutputFormat::kJsonl:
+      if (output.message != nullptr) rendered.out = JsonLines(*output.message, options.stream);
+      return rendered;
+    case OutputFormat::kCsv:
+      for (const Table& table : output.tables)
+        if (!table.rows.empty() || output.tables.size() == 1)
+          Append(CsvText(table, options.stream), rendered.out);
+      return rendered;
     case OutputFormat::kTable:
     case OutputFormat::kWide: break;
   }
@@ -167,6 +268,7 @@ Rendered Render(const Output& output, const RenderOptions& options) {
       Append(TableText(table, options), rendered.out);
   }
   Append(PrintableLines(output.after), rendered.out);
+  if (options.ascii) rendered.out = AsciiText(rendered.out);
   return rendered;
 }
 
@@ -194,6 +296,8 @@ OutputFormat FormatNamed(std::string_view name) {
   if (name == "json") return OutputFormat::kJson;
   if (name == "yaml") return OutputFormat::kYaml;
   if (name == "name") return OutputFormat::kName;
+  if (name == "jsonl") return OutputFormat::kJsonl;
+  if (name == "csv") return OutputFormat::kCsv;
   return OutputFormat::kTable;
 }
 

@@ -9,12 +9,14 @@
 
 namespace fabric::ctl {
 
-enum class OutputFormat { kTable, kWide, kJson, kYaml, kName };
+enum class OutputFormat { kTable, kWide, kJson, kYaml, kName, kJsonl, kCsv };
 
 struct RenderOptions {
   OutputFormat format = OutputFormat::kTable;
   bool colour = false;
-  bool stream = false;  // Rows without titles, messages on one line.
+  bool stream = false;      // Rows without titles, messages on one line.
+  bool ascii = false;       // Replaces other characters in tables and lines.
+  std::size_t columns = 0;  // Of the terminal; elastic columns are cut to fit. 0: no limit.
 };
 
 struct Rendered {
@@ -24,6 +26,10 @@ struct Rendered {
 
 // Each column is as wide as its widest cell; two blanks separate columns.
 Rendered Render(const Output& output, const RenderOptions& options);
+
+// Sorts the rows of each table that has this column: "findings", "-findings" descending. Numbers
+// and rates compare by value; absent values are last. INVALID_ARGUMENT if no table has the column.
+Status SortRows(std::string_view column, Output& output);
 
 // Renders a document with one list, {"rounds":[item,...],"skipped":[...]}, item by item as JSON or
 // YAML, so that the list need not fit into memory.
@@ -41,7 +47,7 @@ class ListRenderer {
   bool first_ = true;
 };
 
-// "table", "wide", "json", "yaml", "name"; no other text is allowed.
+// "table", "wide", "json", "yaml", "name", "jsonl", "csv"; no other text is allowed.
 OutputFormat FormatNamed(std::string_view name);
 
 // Columns of a terminal that the UTF-8 text takes. Bytes that are not UTF-8 count as one column.

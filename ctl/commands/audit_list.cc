@@ -45,6 +45,7 @@ extern const Command audit_list = {
     .example = "fabricctl audit list --filter outcome=denied",
     .options = kAuditListOptions,
     .run = RunAuditList,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -84,6 +84,7 @@ extern const Command devices = {
     .example = "fabricctl devices n1",
     .options = kDevicesOptions,
     .run = RunDevices,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -121,7 +121,7 @@ struct Hidden {
 };
 
 Table TableOf(const Comparison& comparison, bool all, Hidden& hidden) {
-  Table table{.columns = {{.title = "WHAT"},
+  Table table{.columns = {{.title = "WHAT", .elastic = true},
                           {.title = Cell(comparison.left)},
                           {.title = Cell(comparison.right)}},
               .empty_note = "No difference."};
@@ -188,6 +188,7 @@ extern const Command diff = {
     .options = kDiffOptions,
     .run = RunDiff,
     .offline = true,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

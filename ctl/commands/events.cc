@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/lists.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
@@ -16,11 +17,21 @@ namespace {
 constexpr Option kEventsOptions[] = {
     {.name = "watch",
      .type = OptionType::kBool,
-     .doc = "Stream events until interrupted. Required."},
+     .doc = "Stream events until interrupted. This is the default.",
+     .letter = 'w'},
     {.name = "since",
      .value = "CURSOR",
      .doc = "Start after this event: its cursor (-o name), or its number in this run of the "
             "controller. The controller keeps a limited number of events."},
+    {.name = "kind",
+     .type = OptionType::kWords,
+     .value = "KINDS",
+     .doc = "Show only these kinds: node,port,finding,campaign,probe."},
+    {.name = "node", .value = "NAME", .doc = "Show only events about this node."},
+    {.name = "limit",
+     .type = OptionType::kNumber,
+     .min = "1",
+     .doc = "End after this number of events."},
 };
 
 constexpr std::size_t kPortsShown = 8;
@@ -93,12 +104,45 @@ std::string CursorOf(const v1::Event& event) {
   return event.cursor().empty() ? Format("{}", event.sequence()) : event.cursor();
 }
 
+bool IsAbout(const v1::Event& event, const std::string& node) {
+  const v1::Finding& finding = event.finding();
+  const v1::PairResult& pair = event.pair_result();
+  return event.node().name() == node || event.port().node() == node ||
+         event.ports().node() == node || finding.subject().node() == node ||
+         pair.from().node() == node || pair.to().node() == node ||
+         std::ranges::any_of(finding.affected(),
+                             [&](const v1::Subject& one) { return one.node() == node; });
+}
+
+// Options that select events. Gaps are always shown.
+struct EventFilter {
+  std::vector<std::string> kinds;
+  std::string node;
+
+  bool Shows(const v1::Event& event) const {
+    if (event.has_gap()) return true;
+    if (!kinds.empty() && std::ranges::find(kinds, Describe(event)[0]) == kinds.end()) return false;
+    return node.empty() || IsAbout(event, node);
+  }
+};
+
+Result<EventFilter> FilterOf(const Arguments& arguments) {
+  const Candidates kKinds = {"node", "port", "finding", "campaign", "probe"};
+  EventFilter filter{.kinds = arguments.Words("kind"), .node = arguments.Text("node")};
+  for (const std::string& kind : filter.kinds)
+    if (std::ranges::find(kKinds, kind) == kKinds.end())
+      return Status(Code::kInvalidArgument,
+                    "--kind: " + UnknownName("kind", kind, kKinds,
+                                             "; expected node, port, finding, campaign, probe"));
+  return filter;
+}
+
 Output EventOutput(const v1::Event& event) {
   Table table{.columns = {{.title = "TIME", .width_min = 20},
                           {.title = "SEQ", .right_aligned = true, .width_min = 5},
                           {.title = "KIND", .width_min = 8},
                           {.title = "SUBJECT", .width_min = 12},
-                          {.title = "WHAT"}}};
+                          {.title = "WHAT", .elastic = true}}};
   std::vector<std::string> row = {ToString(event.at()), Format("{}", event.sequence())};
   for (std::string& cell : Describe(event)) row.push_back(std::move(cell));
   table.rows.push_back(std::move(row));
@@ -128,8 +172,9 @@ Result<std::vector<v1::Event>> StateAfter(const v1::Event& gap, Client& client) 
 }
 
 Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& stream) {
-  if (!arguments.Bool("watch"))
-    return Status(Code::kInvalidArgument, "--watch is required: fabricctl events --watch");
+  ASSIGN_OR_RETURN(const EventFilter filter, FilterOf(arguments));
+  std::uint32_t left = arguments.Has("limit") ? arguments.Number("limit") : 0;
+  bool limit_reached = false;
   v1::WatchEventsRequest request;
   Status failure;
   std::string last = arguments.Text("since");
@@ -140,19 +185,24 @@ Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& str
     request.set_after_cursor(last);
   const Status ended = client.WatchEvents(request, [&](const v1::Event& event) {
     last = CursorOf(event);
+    if (!filter.Shows(event)) return true;
     if (!stream.Print(EventOutput(event))) return false;
+    limit_reached = left == 1;
+    if (limit_reached) return false;
+    if (left > 0) --left;
     if (!event.has_gap()) return true;
     const auto now = StateAfter(event, client);
     if (!now.ok()) failure = now.status();
     return now.ok() && std::all_of(now->begin(), now->end(), [&](const v1::Event& one) {
-             return stream.Print(EventOutput(one));
+             return !filter.Shows(one) || stream.Print(EventOutput(one));
            });
   });
   RETURN_IF_ERROR(failure);
+  if (limit_reached) return Output();
   if (ended.ok()) return Status(Code::kInternal, "cannot write to standard output");
   if (last.empty()) return ended;
-  return Status(ended.code(), Format("{}; to resume: fabricctl events --watch --since {}",
-                                     ended.message(), last));
+  return Status(ended.code(),
+                Format("{}; to resume: fabricctl events --since {}", ended.message(), last));
 }
 
 }  // namespace
@@ -167,7 +217,7 @@ extern const Command events = {
         "and "
         "the findings that are open now. Runs until "
         "interrupted or until the controller ends the stream.",
-    .example = "fabricctl events --watch -o json",
+    .example = "fabricctl events --kind finding,node -o json",
     .options = kEventsOptions,
     .run = RunEvents,
 };

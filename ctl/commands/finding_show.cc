@@ -64,7 +64,7 @@ std::string Lines(const v1::Finding& finding) {
 
 Table EvidenceTable(const v1::Finding& finding) {
   Table table{.title = "Evidence",
-              .columns = {{.title = "WHAT"},
+              .columns = {{.title = "WHAT", .elastic = true},
                           {.title = "EXPECTED"},
                           {.title = "SEEN"},
                           {.title = "BECAUSE"},
@@ -151,6 +151,7 @@ extern const Command finding_show = {
     .example = "fabricctl finding show 6d1f",
     .options = kFindingShowOptions,
     .run = RunFindingShow,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -6,6 +6,7 @@
 #include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
+#include "proto/timestamps.h"
 
 namespace fabric::ctl {
 namespace {
@@ -15,6 +16,7 @@ constexpr Option kFindingsOptions[] = {
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "severity", .choices = "info|warning|error|critical", .doc = "Minimum severity."},
     kFilterOption,
+    kSinceOption,
     {.name = "all", .type = OptionType::kBool, .doc = "Include resolved findings."},
     kExplainedOption,
     {.name = "silenced", .type = OptionType::kBool, .doc = "Include silenced findings."},
@@ -42,7 +44,7 @@ std::size_t HideSilenced(google::protobuf::RepeatedPtrField<v1::Finding>& findin
   return count;
 }
 
-Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) {
+Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream& stream) {
   v1::ListFindingsRequest request;
   request.set_node(arguments.Text("node"));
   request.set_rule(arguments.Text("rule"));
@@ -52,6 +54,15 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
   request.set_include_unknown(arguments.Bool("unknown"));
   ASSIGN_OR_RETURN(v1::ListFindingsResponse response,
                    client.List<v1::ListFindingsResponse>(request));
+  if (arguments.Has("since")) {
+    const WallTime first = stream.Now() - arguments.Duration("since");
+    auto& findings = *response.mutable_findings();
+    const auto is_old = [&](const v1::Finding& finding) {
+      return FromProto(finding.opened_at()) < first && FromProto(finding.changed_at()) < first &&
+             FromProto(finding.resolved_at()) < first;
+    };
+    findings.erase(std::remove_if(findings.begin(), findings.end(), is_old), findings.end());
+  }
   Output output;
   if (!arguments.Bool("silenced"))
     if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)
@@ -79,6 +90,7 @@ extern const Command findings = {
     .example = "fabricctl findings --node n2 -o wide",
     .options = kFindingsOptions,
     .run = RunFindings,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

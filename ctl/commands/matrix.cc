@@ -57,6 +57,7 @@ extern const Command matrix = {
     .example = "fabricctl matrix --kind latency",
     .options = kMatrixOptions,
     .run = RunMatrix,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -94,6 +94,7 @@ extern const Command mesh = {
         "network. Exits with 1 if the mesh locates a fault.",
     .example = "fabricctl mesh",
     .run = RunMesh,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -171,7 +171,7 @@ Table GapTable(const v1::NodeSnapshot& snapshot) {
                           {.title = "SUBJECT"},
                           {.title = "CODE"},
                           {.title = "PATH"},
-                          {.title = "REASON"}},
+                          {.title = "REASON", .elastic = true}},
               .empty_note = "No gaps."};
   for (const v1::Gap& gap : snapshot.gaps())
     table.rows.push_back({Cell(gap.inspector()), Cell(gap.subject()), Cell(Name(gap.code())),
@@ -210,6 +210,7 @@ extern const Command node = {
     .example = "fabricctl node n1 -o wide",
     .options = kNodeOptions,
     .run = RunNode,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -17,7 +17,7 @@ std::string_view StateName(v1::NodeState state) {
   }
 }
 
-Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream&) {
+Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream& stream) {
   v1::ListNodesRequest request;
   request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(v1::ListNodesResponse response, client.List<v1::ListNodesResponse>(request));
@@ -29,6 +29,7 @@ Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream&) {
                           {.title = "GPUS", .right_aligned = true},
                           {.title = "FINDINGS", .right_aligned = true},
                           {.title = "GAPS", .right_aligned = true},
+                          {.title = "AGE", .right_aligned = true},
                           {.title = "SINCE", .wide_only = true},
                           {.title = "REPORTED", .wide_only = true},
                           {.title = "KERNEL", .wide_only = true},
@@ -47,6 +48,7 @@ Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream&) {
         Format("{}", summary.gpus()),
         Format("{}", summary.findings_open()),
         Format("{}", summary.gaps()),
+        AgeCell(summary.state_since(), stream.Now()),
         ToString(summary.state_since()),
         ToString(summary.reported_at()),
         Cell(summary.kernel_release()),
@@ -68,12 +70,14 @@ extern const Command nodes = {
     .path = "nodes",
     .summary = "List all nodes, including lost nodes.",
     .description =
-        "FINDINGS counts failing findings about the node, GAPS counts values that the agent could "
+        "AGE is the time since the node connected or was lost. FINDINGS counts failing findings "
+        "about the node, GAPS counts values that the agent could "
         "not read. The active ports of a lost node are unknown. The reason for each lost node is "
         "below the table.",
     .example = "fabricctl nodes -o wide",
     .options = kNodesOptions,
     .run = RunNodes,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -27,6 +27,7 @@ extern const Command probe_show = {
     .example = "fabricctl probe show c1 -o wide",
     .options = kProbeShowOptions,
     .run = RunProbeShow,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

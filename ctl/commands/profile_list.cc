@@ -7,8 +7,9 @@ namespace {
 
 Result<Output> RunProfileList(Client&, const Arguments&, Stream&) {
   Output output;
-  Table table{.columns = {{.title = "PROFILE"}, {.title = "INHERITS"}, {.title = "TITLE"}},
-              .empty_note = "No profiles."};
+  Table table{
+      .columns = {{.title = "PROFILE"}, {.title = "INHERITS"}, {.title = "TITLE", .elastic = true}},
+      .empty_note = "No profiles."};
   auto list = std::make_unique<v1::ProfileList>();
   for (const v1::Profile& profile : profile::ShippedProfiles()) {
     *list->add_profiles() = profile;

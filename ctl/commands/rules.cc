@@ -16,7 +16,7 @@ Result<Output> RunRules(Client& client, const Arguments& arguments, Stream&) {
   Table table{.columns = {{.title = "RULE"},
                           {.title = "SEVERITY"},
                           {.title = "SCOPE"},
-                          {.title = "TITLE"},
+                          {.title = "TITLE", .elastic = true},
                           {.title = "WHY", .wide_only = true},
                           {.title = "SOURCE", .wide_only = true}},
               .empty_note = "No rules."};
@@ -41,6 +41,7 @@ extern const Command rules = {
     .example = "fabricctl rules -o wide",
     .options = kRulesOptions,
     .run = RunRules,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

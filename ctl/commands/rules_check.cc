@@ -20,7 +20,7 @@ Result<Output> RunRulesCheck(Client&, const Arguments& arguments, Stream&) {
   Table table{.columns = {{.title = "RULE"},
                           {.title = "SEVERITY"},
                           {.title = "SCOPE"},
-                          {.title = "TITLE"},
+                          {.title = "TITLE", .elastic = true},
                           {.title = "WHERE", .wide_only = true}},
               .empty_note = "No valid rules."};
   auto message = std::make_unique<google::protobuf::Struct>();

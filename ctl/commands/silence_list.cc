@@ -29,6 +29,7 @@ extern const Command silence_list = {
     .example = "fabricctl silence list",
     .options = kSilenceListOptions,
     .run = RunSilenceList,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -55,7 +55,7 @@ Result<Output> RunTopology(Client& client, const Arguments& arguments, Stream&) 
                           {.title = "RAIL BY"},
                           {.title = "PORTS", .right_aligned = true},
                           {.title = "ACTIVE", .right_aligned = true},
-                          {.title = "NODES"},
+                          {.title = "NODES", .elastic = true},
                           {.title = "ALL NODES", .wide_only = true}},
               .empty_note = "No rails."};
   for (const auto& [key, cards] : RailsOf(response)) {
@@ -85,6 +85,7 @@ extern const Command topology = {
     .example = "fabricctl topology",
     .options = kTopologyOptions,
     .run = RunTopology,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

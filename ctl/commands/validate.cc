@@ -54,6 +54,7 @@ extern const Command validate = {
     .example = "fabricctl validate",
     .options = kValidateOptions,
     .run = RunValidate,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -36,6 +36,7 @@ extern const Command version = {
     .options = {},
     .run = RunVersion,
     .offline = true,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

@@ -28,6 +28,7 @@ extern const Command whoami = {
     .example = "fabricctl whoami",
     .options = {},
     .run = RunWhoami,
+    .watch = true,
 };
 
 }  // namespace fabric::ctl

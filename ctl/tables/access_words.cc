@@ -41,7 +41,7 @@ Table AuditTable(const google::protobuf::RepeatedPtrField<v1::AuditEntry>& entri
                           {.title = "METHOD"},
                           {.title = "TARGET"},
                           {.title = "OUTCOME"},
-                          {.title = "REASON"},
+                          {.title = "REASON", .elastic = true},
                           {.title = "REQUEST", .wide_only = true},
                           {.title = "HASH", .wide_only = true}},
               .empty_note = "No entries."};

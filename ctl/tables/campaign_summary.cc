@@ -59,7 +59,7 @@ Table FailureTable(const v1::Campaign& campaign) {
                           {.title = "KIND"},
                           {.title = "STATUS", .coloured = true},
                           {.title = "FIRST PAIR"},
-                          {.title = "REASON"}}};
+                          {.title = "REASON", .elastic = true}}};
   for (const auto& [key, group] : sorted) {
     if (table.rows.size() == kGroupsMax) break;
     table.rows.push_back(

@@ -1,10 +1,13 @@
 // Values as cells of tables. Pure.
 #pragma once
 
+#include <google/protobuf/timestamp.pb.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/options.h"
 
 namespace fabric::ctl {
@@ -20,6 +23,9 @@ std::string NumberCell(bool present, std::uint64_t number);
 // "100 Gb/s", or "-".
 std::string RateCell(bool present, std::uint64_t bits_per_second);
 
+// Time since then: "45s", "12m", "3h", "9d"; "-" for an unset time, "0s" for one in the future.
+std::string AgeCell(const google::protobuf::Timestamp& then, WallTime now);
+
 // Of commands that list.
 inline constexpr Option kFilterOption = {
     .name = "filter",
@@ -27,5 +33,11 @@ inline constexpr Option kFilterOption = {
     .doc =
         "Show only elements that match all terms, by field of -o json: "
         "'node=~\"gpu-1.*\" rail=3'."};
+
+inline constexpr Option kSinceOption = {.name = "since",
+                                        .type = OptionType::kDuration,
+                                        .min = "1s",
+                                        .max = "3650d",
+                                        .doc = "Show only what changed in this period: 1h."};
 
 }  // namespace fabric::ctl

@@ -138,7 +138,7 @@ Table MessageTable(const v1::LogExplanation& explanation) {
                           {.title = "HOSTS"},
                           {.title = "HCAS"},
                           {.title = "PEERS"},
-                          {.title = "WHAT"},
+                          {.title = "WHAT", .elastic = true},
                           {.title = "RANKS", .wide_only = true},
                           {.title = "LIBRARY", .wide_only = true},
                           {.title = "LAST", .wide_only = true},

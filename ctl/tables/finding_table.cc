@@ -72,6 +72,13 @@ std::vector<Row> Rows(const std::vector<const v1::Finding*>& sorted, bool fold) 
   return rows;
 }
 
+// In place of the wide column ID.
+void AddIdAndAge(Table& table) {
+  table.columns.pop_back();
+  table.columns.insert(table.columns.begin(),
+                       {{.title = "ID"}, {.title = "AGE", .right_aligned = true}});
+}
+
 std::string Fix(const v1::Finding& finding) {
   if (finding.remedies().empty()) return Cell("");
   const v1::Remedy& remedy = finding.remedies(0);
@@ -110,7 +117,7 @@ Table FindingTable(const Findings& findings, FindingColumns columns) {
   Table table{.columns = {{.title = "SEVERITY", .coloured = true},
                           {.title = "RULE"},
                           {.title = "SUBJECT"},
-                          {.title = "WHAT"},
+                          {.title = "WHAT", .elastic = true},
                           {.title = "OPENED", .wide_only = true},
                           {.title = "EXPECTED", .wide_only = true},
                           {.title = "SEEN", .wide_only = true},
@@ -122,9 +129,11 @@ Table FindingTable(const Findings& findings, FindingColumns columns) {
   const bool with_life =
       std::ranges::any_of(shown, [](const Row& row) { return LifeCell(*row.finding) != kAbsent; });
   constexpr std::ptrdiff_t kLifeAt = 4;  // After WHAT
-  if (with_life) table.columns.insert(table.columns.begin() + kLifeAt, {.title = "LIFE"});
+  if (with_life)
+    table.columns.insert(table.columns.begin() + kLifeAt, {.title = "LIFE", .elastic = true});
   if (columns.state)
     table.columns.insert(table.columns.begin(), {.title = "STATE", .coloured = true});
+  if (columns.now) AddIdAndAge(table);
   for (const auto& [finding, subject] : shown) {
     const bool unknown = finding->verdict() == v1::VERDICT_UNKNOWN;
     const v1::Evidence evidence =
@@ -143,6 +152,10 @@ Table FindingTable(const Findings& findings, FindingColumns columns) {
     };
     if (with_life) row.insert(row.begin() + kLifeAt, LifeCell(*finding));
     if (columns.state) row.insert(row.begin(), Cell(Name(finding->state())));
+    if (columns.now) {
+      row.pop_back();
+      row.insert(row.begin(), {Cell(finding->id()), AgeCell(finding->opened_at(), *columns.now)});
+    }
     table.rows.push_back(std::move(row));
   }
   return table;

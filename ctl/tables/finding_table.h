@@ -3,8 +3,10 @@
 
 #include <google/protobuf/repeated_ptr_field.h>
 
+#include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "ctl/command.h"
 #include "fabric/v1/finding.pb.h"
 
@@ -16,6 +18,7 @@ struct FindingColumns {
   bool state = false;  // Whether a finding is open or resolved
   // Also rows for findings that another one explains, and one row for each unknown
   bool explained = false;
+  std::optional<WallTime> now = {};  // Shows the columns ID and AGE.
 };
 
 // Failing before unknown, the most severe first, then by rule and subject. Equal unknowns of

@@ -95,7 +95,7 @@ Table GpuMemoryTable(const PairResults& pairs) {
                           {.title = "WAY"},
                           {.title = "WORKS"},
                           {.title = "BANDWIDTH", .right_aligned = true},
-                          {.title = "REASON"}}};
+                          {.title = "REASON", .elastic = true}}};
   for (const v1::PairResult* pair : pairs) {
     const v1::ProbeResult& result = pair->result();
     const std::vector<std::string> ends = {RailName(pair->from(), pair->to()),

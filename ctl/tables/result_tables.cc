@@ -91,7 +91,7 @@ Table PairTable(const PairResults& pairs) {
                           {.title = "MTU", .wide_only = true, .right_aligned = true},
                           {.title = "ROUND", .wide_only = true, .right_aligned = true},
                           {.title = "STARTED", .wide_only = true},
-                          {.title = "REASON"}},
+                          {.title = "REASON", .elastic = true}},
               .empty_note = "No results yet."};
   for (const v1::PairResult* pair : pairs) {
     const v1::ProbeResult& result = pair->result();
@@ -137,7 +137,7 @@ Table PingTable(const PairResults& pairs) {
                           {.title = "INITIATOR µs", .wide_only = true, .right_aligned = true},
                           {.title = "TIME STAMPS", .wide_only = true},
                           {.title = "LOST BY FLOW LABEL"},
-                          {.title = "REASON"}}};
+                          {.title = "REASON", .elastic = true}}};
   for (const v1::PairResult* pair : pairs) {
     const v1::ProbeResult& result = pair->result();
     const v1::PingSummary& ping = result.ping();
@@ -169,7 +169,7 @@ Table MtuTable(const PairResults& pairs) {
                           {.title = "STATUS", .coloured = true},
                           {.title = "PASSED"},
                           {.title = "BLOCKED"},
-                          {.title = "REASON"}}};
+                          {.title = "REASON", .elastic = true}}};
   for (const v1::PairResult* pair : pairs) {
     std::vector<std::string> crossed, stopped;
     std::string reason = pair->result().reason();

@@ -19,7 +19,7 @@ Table SilenceTable(const google::protobuf::RepeatedPtrField<v1::Silence>& silenc
                           {.title = "SILENCED"},
                           {.title = "UNTIL"},
                           {.title = "AUTHOR"},
-                          {.title = "REASON"},
+                          {.title = "REASON", .elastic = true},
                           {.title = "CREATED", .wide_only = true}},
               .empty_note = "No silences."};
   for (const v1::Silence& silence : silences)

@@ -48,6 +48,24 @@ class TestFiles(DeployTest):
             self.assertLessEqual(metrics_in(rule["expr"]), our_metrics(), rule["alert"])
 
 
+    def test_every_alert_has_a_runbook_a_severity_and_each_runbook_an_alert(self):
+        groups = yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())["groups"]
+        alerts = {rule["alert"]: rule for group in groups for rule in group["rules"]}
+        pages = {page.stem for page in (ROOT / "docs/runbooks").glob("*.md")}
+        self.assertEqual(pages, set(alerts))
+        for name, rule in alerts.items():
+            url = rule["annotations"]["runbook_url"]
+            self.assertEqual(url, f"docs/runbooks/{name}.md")
+            text = (ROOT / url).read_text()
+            for part in (f"# {name}\n", "**Meaning.**", "**Check.**", "**Fix.**"):
+                self.assertIn(part, text, url)
+            severity = rule.get("labels", {}).get("severity")
+            if severity is None:  # From the expression; alerts_test.yml has both values.
+                self.assertIn('"severity", "warning"', rule["expr"], name)
+            else:
+                self.assertIn(severity, ("critical", "warning", "info"), name)
+
+
 PAGES = {
     "/fabricd/metrics": 'fabric_nodes{state="lost"} 1\nfabric_findings_open{rule="r",'
                         'severity="error"} 0\n',

@@ -122,19 +122,6 @@ Status CreateSilence(State& state, const v1::CreateSilenceRequest& request, v1::
   return {};
 }
 
-// Offers a short list in the order of the keys that `key_of` gives.
-template <class Element, class List, class KeyOfElement, class Response>
-void OfferAll(std::vector<Element> elements, KeyOfElement key_of, ListTurn& turn, List& list,
-              Response& response) {
-  std::map<std::string, Element> ordered;
-  for (Element& element : elements) ordered.emplace(key_of(element), std::move(element));
-  if (!turn.filtered()) response.set_total_size(static_cast<std::uint32_t>(ordered.size()));
-  auto at = ordered.upper_bound(turn.after());
-  for (; at != ordered.end() && turn.HasRoom(); ++at)
-    turn.Offer(at->first, std::move(at->second), list);
-  turn.End(at == ordered.end());
-}
-
 Status ListSilences(State& state, const v1::ListSilencesRequest&,
                     v1::ListSilencesResponse& response, ListTurn& turn) {
   const auto key_of = [](const v1::Silence& silence) {

@@ -4,8 +4,11 @@
 
 #include <google/protobuf/message.h>
 
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -63,6 +66,19 @@ Result<v1::Campaign> StartCampaignOf(State& state, v1::CampaignSpec spec,
 
 // nullptr: no handler takes this type of request.
 const Handler* FindHandler(const google::protobuf::Descriptor& request);
+
+// Offers a short list in the order of the keys that `key_of` gives.
+template <class Element, class List, class KeyOfElement, class Response>
+void OfferAll(std::vector<Element> elements, KeyOfElement key_of, ListTurn& turn, List& list,
+              Response& response) {
+  std::map<std::string, Element> ordered;
+  for (Element& element : elements) ordered.emplace(key_of(element), std::move(element));
+  if (!turn.filtered()) response.set_total_size(static_cast<std::uint32_t>(ordered.size()));
+  auto at = ordered.upper_bound(turn.after());
+  for (; at != ordered.end() && turn.HasRoom(); ++at)
+    turn.Offer(at->first, std::move(at->second), list);
+  turn.End(at == ordered.end());
+}
 
 // NOT_FOUND, with the closest name, unless the node or the rule exists.
 Status CheckNode(const State& state, const std::string& name);

@@ -25,14 +25,14 @@ struct Mistake {
 TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
   constexpr Mistake kMistakes[] = {
       {"",
-       "expected one of nodes, node, diff, devices, topology, findings, finding, silence, rules, "
-       "validate, "
-       "check, explain, profile, probe, matrix, certify, mesh, backup, whoami, token, audit, pki, "
-       "events, explain-log, subnet, version; see "
+       "expected one of status, diagnose, nodes, node, diff, devices, port, ibdev2netdev, top, "
+       "topology, findings, finding, silence, rules, validate, check, explain, profile, probe, "
+       "matrix, certify, mesh, backup, whoami, token, audit, pki, events, completion, config, "
+       "explain-log, subnet, version; see "
        "fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
       {"frobnicate", "unknown command 'frobnicate'; see fabricctl --help"},
-      {"probe", "expected one of plan, run, list, show; see fabricctl probe --help"},
+      {"probe", "expected one of plan, run, list, cancel, show; see fabricctl probe --help"},
       {"probe rn", "unknown command 'probe rn'; did you mean 'run'?"},
       {"nodes extra", "unexpected argument 'extra'; see fabricctl nodes --help"},
       {"node", "NAME is required; see fabricctl node --help"},
@@ -43,7 +43,8 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"findings --all=maybe", "--all: expected true or false, saw 'maybe'"},
       {"findings --node=", "--node: expected NAME, saw ''"},
       {"nodes -o jsn",
-       "--output: expected one of table, wide, json, yaml, name, saw 'jsn'; did you mean 'json'?"},
+       "--output: expected one of table, wide, json, yaml, name, jsonl, csv, saw 'jsn'; did you "
+       "mean 'json'?"},
       {"nodes --timeout 10", "--timeout: expected a duration such as 500ms, 10s or 1.5h, saw '10'"},
       {"nodes --timeout 0s", "--timeout: expected at least 1ms, saw '0s'"},
       {"probe run --rails 0,x", "--rails: expected a number, saw 'x'"},
@@ -54,9 +55,6 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
        "--bytes: expected a size in bytes such as 4096, 64KiB or 8M, saw '64KB'"},
       {"probe run --nodes n1,,n2", "--nodes: expected names between commas, saw 'n1,,n2'"},
       {"nodes --controller h:0", "--controller: expected a port from 1 to 65535, saw 0"},
-      {"nodes --controller 10.0.0.1",
-       "--controller: expected HOST:PORT such as 127.0.0.1:9418 or [::1]:9418, saw '10.0.0.1': the "
-       "port is missing"},
       {"nodes --controller h:99999",
        "--controller: expected HOST:PORT such as 127.0.0.1:9418 or [::1]:9418, saw 'h:99999': the "
        "port is not a number from 0 to 65535"},
@@ -96,9 +94,11 @@ TEST(Controller, ComesFromTheOptionThenTheEnvironmentThenTheDefault) {
   EXPECT_EQ(controller.options.controller, "env:1");
   RunWords("nodes --controller flag:1", controller, {.controller = "env:1"});
   EXPECT_EQ(controller.options.controller, "flag:1");
-  EXPECT_EQ(RunWords("nodes", controller, {.controller = "env"}).err,
+  EXPECT_EQ(RunWords("nodes", controller, {.controller = "env:"}).err,
             "fabricctl: FABRICCTL_CONTROLLER: expected HOST:PORT such as 127.0.0.1:9418 or "
-            "[::1]:9418, saw 'env': the port is missing\n");
+            "[::1]:9418, saw 'env:': the port is not a number from 0 to 65535\n");
+  RunWords("nodes --controller localhost", controller);
+  EXPECT_EQ(controller.options.controller, "localhost:9418");
 }
 
 struct Failure {
@@ -130,7 +130,8 @@ TEST(Failures, HaveTheirExitStatus) {
       std::string words(command->path);
       for (const Option& option : command->options)
         if (option.required) words += Required(option);
-      if (command->path == "events") words += " --watch";
+      if (command->path == "diagnose") words += " n1";
+      if (command->path == "port") words = "port n1/x";
       if (command->path == "silence add") words += " --node x";
       controller.Answers<v1::Campaign>() = {v1::Campaign()};
       const Said said = RunWords(words, controller);

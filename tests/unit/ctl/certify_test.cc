@@ -136,7 +136,7 @@ TEST(Certify, AnInterruptStopsTheProbes) {
   FakeController controller = Controller(Answer(v1::VERDICT_PASS));
   controller.Answers<v1::Campaign>() = {{}};
   const Said said = RunWords("certify --nodes n1", controller, {.interrupted = true});
-  EXPECT_EQ(said.status, kExitError);
+  EXPECT_EQ(said.status, kExitInterrupted);
   EXPECT_THAT(said.err, HasSubstr("no certificate was issued"));
   EXPECT_EQ(controller.LastRequest<v1::CancelCampaignRequest>().id(), "c7");
 }

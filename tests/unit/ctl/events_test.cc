@@ -59,10 +59,9 @@ TEST(Events, EndOfTheStreamSaysHowToGoOn) {
   FakeController controller = WithEvents();
   const Said said = RunWords("events --watch --since 6", controller);
   EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_sequence(), 6u);
-  EXPECT_EQ(
-      said.err,
-      "fabricctl: stream ended; to resume: fabricctl events --watch --since ab-15; check that "
-      "fabricd is running and --controller is correct\n");
+  EXPECT_EQ(said.err,
+            "fabricctl: stream ended; to resume: fabricctl events --since ab-15; check that "
+            "fabricd is running and --controller is correct\n");
   EXPECT_EQ(said.status, kExitUnreachable);
 }
 
@@ -96,11 +95,25 @@ TEST(Events, StopWhenNobodyReads) {
   EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 1);
 }
 
-TEST(Events, WithoutWatchIsAMistake) {
-  FakeController controller;
-  const Said said = RunWords("events", controller);
-  EXPECT_EQ(said.err, "fabricctl: --watch is required: fabricctl events --watch\n");
-  EXPECT_EQ(said.status, kExitUsage);
+TEST(Events, WatchingIsTheDefault) {
+  FakeController controller = WithEvents();
+  EXPECT_EQ(RunWords("events", controller).out, RunWords("events --watch", controller).out);
+}
+
+TEST(Events, AreSelectedByKindAndNode) {
+  FakeController controller = WithEvents();
+  EXPECT_EQ(RunWords("events --kind finding,campaign -o name", controller).out, "9\n10\nab-15\n")
+      << "gaps are always shown";
+  EXPECT_EQ(RunWords("events --node n2 -o name", controller).out, "8\n11\nab-15\n");
+  EXPECT_EQ(RunWords("events --kind finding,nod", controller).err,
+            "fabricctl: --kind: unknown kind 'nod'; did you mean 'node'?\n");
+}
+
+TEST(Events, EndAfterTheLimit) {
+  FakeController controller = WithEvents();
+  const Said said = RunWords("events --limit 2 -o name", controller);
+  EXPECT_EQ(said.out, "7\n8\n");
+  EXPECT_EQ(said.status, kExitOk);
 }
 
 }  // namespace

@@ -46,12 +46,19 @@ class FakeConsole final : public Console {
     return terminal_.writable;
   }
   void Err(std::string_view text) override { said.err += text; }
-  bool Wait(Duration) override { return !terminal_.interrupted; }
+  bool Wait(Duration) override {
+    if (terminal_.waits > 0) return --terminal_.waits > 0;
+    return !terminal_.interrupted;
+  }
+  WallTime Now() const override {
+    // 2026-11-21T01:20:00Z
+    return WallTime(std::chrono::seconds(1'795'224'000));
+  }
 
   Said said;
 
  private:
-  const FakeTerminal terminal_;
+  FakeTerminal terminal_;
 };
 
 }  // namespace
@@ -62,8 +69,13 @@ Said RunWords(std::string_view words, FakeController& controller, const FakeTerm
                                 .tls_ca = terminal.tls_ca,
                                 .tls_key = terminal.tls_key,
                                 .user = terminal.user,
+                                .config = terminal.config,
+                                .config_is_default = true,
                                 .colour = terminal.colour,
-                                .progress = terminal.progress};
+                                .progress = terminal.progress,
+                                .terminal = terminal.columns > 0,
+                                .ascii = terminal.ascii,
+                                .columns = terminal.columns};
   const Connect connect = [&](const ClientOptions& options) {
     controller.options = options;
     return std::make_unique<FakeClient>(controller);

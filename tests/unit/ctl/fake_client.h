@@ -76,6 +76,10 @@ struct FakeTerminal {
   bool progress = false;
   bool writable = true;
   bool interrupted = false;  // The first wait ends early.
+  int waits = 0;             // The wait with this number ends early; 0: see above.
+  std::size_t columns = 0;
+  bool ascii = false;
+  std::string config = {};  // Default path of the configuration file
 };
 
 struct Said {

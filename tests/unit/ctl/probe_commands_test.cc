@@ -209,7 +209,7 @@ TEST(ProbeRun, AnInterruptCancelsTheCampaign) {
   EXPECT_EQ(said.err,
             "fabricctl: interrupted; campaign c1 is cancelled; for its results use `fabricctl "
             "probe show c1`\n");
-  EXPECT_EQ(said.status, kExitError);
+  EXPECT_EQ(said.status, kExitInterrupted);
 }
 
 TEST(ProbeRun, OptionsOfPatternsAndKinds) {
