@@ -61,6 +61,7 @@ async function startFabricd(program, folder, extra = []) {
   });
   const stop = () =>
     new Promise((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) return resolve();
       child.once("exit", resolve);
       child.kill("SIGTERM");
       setTimeout(() => child.kill("SIGKILL"), 10000).unref();
