@@ -54,6 +54,8 @@ class TopologyBuilder {
     }
     for (const subnet::Cable& cable : all.Cables()) {
       if (ambiguous.contains(cable.from) || ambiguous.contains(cable.to)) continue;
+      // Not a cable: a port with itself, or a management port.
+      if (cable.from == cable.to || cable.from.port == 0 || cable.to.port == 0) continue;
       Connect(all, cable.from, cable.to);
       Connect(all, cable.to, cable.from);
     }

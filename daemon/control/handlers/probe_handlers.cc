@@ -188,17 +188,16 @@ Status GetCertificate(State& state, const v1::GetCertificateRequest& request,
   return {};
 }
 
-Status ListCertificates(State& state, const v1::ListCertificatesRequest& request,
-                        v1::ListCertificatesResponse& response, Moment now) {
+Status ListCertificates(State& state, const v1::ListCertificatesRequest&,
+                        v1::ListCertificatesResponse& response, ListTurn& turn) {
   constexpr std::size_t kCertificatesOfTurn = 16;
-  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::Certificate::descriptor(), now));
   std::vector<v1::Certificate> list = state.certificates.List(turn.after(), kCertificatesOfTurn);
   auto at = list.begin();
   for (; at != list.end() && turn.HasRoom(); ++at) {
     const std::string id = at->id();
     turn.Offer(id, std::move(*at), *response.mutable_certificates());
   }
-  turn.Finish(at == list.end() && list.size() < kCertificatesOfTurn, response);
+  turn.End(at == list.end() && list.size() < kCertificatesOfTurn);
   return {};
 }
 

@@ -64,9 +64,10 @@ TEST(InfinibandBlame, NamesTheUplinkOfALeafAndItsLinks) {
   EXPECT_THAT(suspect.name(), StartsWith("ib-1 uplinks, one path of"));
   EXPECT_THAT(suspect.evidence(),
               Contains("leaf from the InfiniBand topology of 2027-01-15T08:00:00Z"));
-  EXPECT_THAT(suspect.evidence(),
-              Contains(StartsWith("its links to other switches: port 33 to S-00000000000000b0 port "
-                                  "2, port 34 to")));
+  EXPECT_THAT(
+      suspect.evidence(),
+      Contains(StartsWith("its links to other switches: port 33 to spine 00000000000000b0 port "
+                          "2, port 34 to")));
 }
 
 TEST(InfinibandBlame, NamesAPortWithItsPlaceAtTheLeaf) {

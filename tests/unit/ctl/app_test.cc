@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <sstream>
 
 #include "base/command_line.h"
@@ -27,7 +28,8 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"",
        "expected one of status, diagnose, nodes, node, diff, devices, port, ibdev2netdev, top, "
        "topology, findings, finding, silence, rules, validate, check, explain, profile, probe, "
-       "matrix, certify, mesh, backup, whoami, token, audit, pki, events, completion, config, "
+       "schedule, matrix, certify, mesh, backup, whoami, token, audit, pki, events, completion, "
+       "config, "
        "explain-log, subnet, version; see "
        "fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
@@ -132,6 +134,7 @@ TEST(Failures, HaveTheirExitStatus) {
         if (option.required) words += Required(option);
       if (command->path == "diagnose") words += " n1";
       if (command->path == "port") words = "port n1/x";
+      if (command->path == "schedule add") words += " 30";
       if (command->path == "silence add") words += " --node x";
       controller.Answers<v1::Campaign>() = {v1::Campaign()};
       const Said said = RunWords(words, controller);
@@ -183,7 +186,8 @@ TEST(Help, EveryCommandHasASentenceAndAnExampleThatParses) {
     EXPECT_TRUE(command->example.starts_with("fabricctl ")) << command->path;
     std::vector<std::string_view> words;
     std::istringstream example{std::string(command->example)};
-    std::vector<std::string> kept{std::istream_iterator<std::string>(example), {}};
+    std::vector<std::string> kept;
+    for (std::string word; example >> std::quoted(word);) kept.push_back(word);
     words.assign(kept.begin() + 1, kept.end());
     const std::vector<CommandSpec> specs = SpecsOf(AllCommands());
     const auto parsed = ParseCommandLine(Program(specs), words);

@@ -144,6 +144,8 @@ TEST_P(ReleasedVersion, IsMigratedWithAllThatItHas) {
   EXPECT_EQ(store.Results("c3", 0, 9)->size(), 1u);
   EXPECT_EQ(store.SettingChanges("n1", {})->changes.size(), version >= 3 ? 1u : 0u);
   EXPECT_EQ(store.CounterMark("n1", {})->differences_size(), version >= 4 ? 1 : 0);
+  EXPECT_EQ(store.Certificates(9)->size(), version >= 5 ? 1u : 0u);
+  EXPECT_EQ(store.Schedules()->size(), 0u);
   EXPECT_EQ(store.damage().rows, 0u);
 
   v1::GetCertificateResponse certificate;
