@@ -99,7 +99,13 @@ Result<Pki> Pki::Create(const std::string& folder, const std::string& domain,
   RETURN_IF_ERROR(pki.Lock());
   ASSIGN_OR_RETURN(pki.ca_, tls::MakeCa("fabricd CA of " + domain, validity));
   // Never replaces a CA, because nodes trust it.
-  RETURN_IF_ERROR(CreateFileAtomically(pki.PathOf("ca-key.pem"), pki.ca_.key_pem, kSecret));
+  const Status made = CreateFileAtomically(pki.PathOf("ca-key.pem"), pki.ca_.key_pem, kSecret);
+  if (made.code() == Code::kAlreadyExists)
+    return Status(Code::kAlreadyExists,
+                  Format("{}: expected a folder without a CA, saw ca-key.pem; a CA is never "
+                         "replaced; fabricctl pki show lists its certificates",
+                         folder));
+  RETURN_IF_ERROR(made);
   RETURN_IF_ERROR(WriteFileAtomically(pki.PathOf("ca.pem"), pki.ca_.certificate_pem, kPublic));
   pki.ca_not_after_ = validity.not_after;
   RETURN_IF_ERROR(pki.WriteCrl(validity.not_before));

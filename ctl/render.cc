@@ -1,7 +1,10 @@
 #include "ctl/render.h"
 
+#include <google/protobuf/struct.pb.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -270,6 +273,24 @@ Rendered Render(const Output& output, const RenderOptions& options) {
   Append(PrintableLines(output.after), rendered.out);
   if (options.ascii) rendered.out = AsciiText(rendered.out);
   return rendered;
+}
+
+std::unique_ptr<google::protobuf::Message> RowsMessage(const Table& table,
+                                                       const std::string& list) {
+  auto message = std::make_unique<google::protobuf::Struct>();
+  auto& rows = *(*message->mutable_fields())[list].mutable_list_value();
+  for (const auto& row : table.rows) {
+    auto& members = *rows.add_values()->mutable_struct_value()->mutable_fields();
+    for (std::size_t n = 0; n < row.size(); ++n) {
+      if (row[n] == "-" || row[n].empty()) continue;
+      std::string name = table.columns[n].title;
+      std::ranges::transform(name, name.begin(), [](unsigned char c) {
+        return std::isalnum(c) == 0 ? '_' : static_cast<char>(std::tolower(c));
+      });
+      members[name].set_string_value(row[n]);
+    }
+  }
+  return message;
 }
 
 std::string ListRenderer::Begin() const {

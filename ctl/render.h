@@ -1,6 +1,7 @@
 // Renderer of command output: table, wide, JSON, YAML and names. Pure.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ struct Rendered {
 
 // Each column is as wide as its widest cell; two blanks separate columns.
 Rendered Render(const Output& output, const RenderOptions& options);
+
+// The rows as {LIST: [{"node": "n1", ...}]}, for commands whose tables follow from no message.
+// Names of members are the titles, as "pauses_in_s". Absent values are left out.
+std::unique_ptr<google::protobuf::Message> RowsMessage(const Table& table, const std::string& list);
 
 // Sorts the rows of each table that has this column: "findings", "-findings" descending. Numbers
 // and rates compare by value; absent values are last. INVALID_ARGUMENT if no table has the column.

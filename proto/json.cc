@@ -1,8 +1,10 @@
 #include "proto/json.h"
 
+#include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "proto/message_text.h"
 #include "proto/timestamps.h"
@@ -28,9 +30,21 @@ std::unique_ptr<google::protobuf::Message> WithoutInvalidTimes(
   return copy;
 }
 
+// A Struct is the JSON object that it holds. Its members are sorted, because a map has no order.
+std::string StructText(const google::protobuf::Message& message, int indent) {
+  std::string text;
+  if (!google::protobuf::util::MessageToJsonString(message, &text).ok()) return "{}";
+  return nlohmann::json::parse(text).dump(indent);
+}
+
+bool IsStruct(const google::protobuf::Message& message) {
+  return message.GetDescriptor() == google::protobuf::Struct::descriptor();
+}
+
 }  // namespace
 
 std::string ToJson(const google::protobuf::Message& message, bool pretty) {
+  if (IsStruct(message)) return pretty ? StructText(message, 1) + "\n" : StructText(message, -1);
   std::string text;
   const JsonStyle style = pretty ? JsonStyle::kIndented : JsonStyle::kOneLine;
   if (!AppendJson(message, style, text).ok()) {
@@ -42,6 +56,7 @@ std::string ToJson(const google::protobuf::Message& message, bool pretty) {
 }
 
 std::string ToYaml(const google::protobuf::Message& message) {
+  if (IsStruct(message)) return StructText(message, 1) + "\n";  // JSON is YAML, too.
   std::string text;
   if (!AppendYaml(message, text).ok()) {
     text.clear();

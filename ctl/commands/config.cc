@@ -2,6 +2,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/contexts.h"
+#include "ctl/render.h"
 #include "ctl/tables/cells.h"
 
 namespace fabric::ctl {
@@ -40,6 +41,7 @@ Result<Output> RunGetContexts(Client&, const Arguments& arguments, Stream&) {
     table.rows.push_back(std::move(row));
     output.names.push_back(name);
   }
+  output.message = RowsMessage(table, "contexts");
   output.tables.push_back(std::move(table));
   return output;
 }

@@ -7,6 +7,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/host_list.h"
+#include "ctl/render.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/counter_rates.h"
 #include "proto/names.h"
@@ -113,6 +114,7 @@ Result<Output> RunTop(Client& client, const Arguments& arguments, Stream& stream
     output.after = Format("No report within {} from {}; use a longer --interval.\n",
                           ToString(interval), ListSome(silent, 5));
   output.tables.push_back(TopTable(std::move(rows), arguments.Number("limit")));
+  output.message = RowsMessage(output.tables[0], "ports");
   for (const auto& row : output.tables[0].rows) output.names.push_back(row[0]);
   return output;
 }

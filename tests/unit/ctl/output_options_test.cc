@@ -122,6 +122,7 @@ TEST_F(ContextsTest, AreSetSelectedAndUsed) {
   EXPECT_EQ(Ctl("config set-context prod --controller p:1 --tls-ca /ca.pem").status, kExitOk);
   EXPECT_EQ(Ctl("config set-context lab --controller lab").status, kExitOk);
   EXPECT_EQ(Ctl("config get-contexts -o name").out, "lab\nprod\n");
+  EXPECT_THAT(Ctl("config get-contexts -o json").out, HasSubstr("\"name\": \"lab\""));
   Ctl("nodes");
   EXPECT_EQ(controller_.options.controller, "p:1");
   EXPECT_EQ(controller_.options.tls.ca, "/ca.pem");

@@ -128,7 +128,7 @@ TEST_F(PkiCommands, WrongInputIsNamed) {
               HasSubstr("--domain: expected letters, digits and ._@-"));
   ASSERT_EQ(Run("pki init --domain example.org --lifetime 30d").status, kExitOk);
   const std::pair<std::string, std::string> cases[] = {
-      {"pki init --domain example.org", "ca-key.pem"},
+      {"pki init --domain example.org", "expected a folder without a CA, saw ca-key.pem"},
       {"pki issue node ../n1", "NAME: expected letters, digits and ._@-"},
       {"pki issue king n1", "KIND: expected one of node, server, viewer"},
       {"pki issue node n1 --lifetime 1d --ip 300.1.1.1", "expected an IP address, saw '300.1.1.1'"},

@@ -186,6 +186,17 @@ TEST(Top, ACounterThatWasResetHasNoRate) {
               HasSubstr("n1/mlx5_0/1,rail0,ACTIVE,,,,0,,\n"));
 }
 
+TEST(Top, JsonLeavesOutAbsentValues) {
+  FakeController controller;
+  controller.Answers<v1::GetNodeResponse>() = {
+      NodeWithCounters("2026-11-21T01:16:00Z", 1'000'000'000, 7),
+      NodeWithCounters("2026-11-21T01:16:02Z", 5, 7)};
+  const std::string json = RunWords("top n1 -o json", controller).out;
+  EXPECT_THAT(json, AllOf(HasSubstr("\"ports\""), HasSubstr("\"port\": \"n1/mlx5_0/1\""),
+                          HasSubstr("\"pauses_in_s\": \"0\"")));
+  EXPECT_THAT(json, Not(HasSubstr("\"sent\""))) << "the counter was reset";
+}
+
 TEST(Top, ANodeThatDidNotReportIsNamed) {
   FakeController controller;
   controller.Answer<v1::GetNodeResponse>() = NodeWithCounters("2026-11-21T01:16:00Z", 1, 1);

@@ -1,5 +1,6 @@
 #include "proto/json.h"
 
+#include <google/protobuf/struct.pb.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -66,6 +67,14 @@ TEST(Json, ATimeThatCannotBeWrittenIsAbsentAndTheRestIsThere) {
   const std::string yaml = ToYaml(snapshot);
   EXPECT_NE(yaml.find("name: n1"), std::string::npos) << yaml;
   EXPECT_EQ(yaml.find("taken_at"), std::string::npos) << yaml;
+}
+
+TEST(Json, AStructIsTheObjectThatItHolds) {
+  google::protobuf::Struct object;
+  (*object.mutable_fields())["b"].set_number_value(1);
+  (*object.mutable_fields())["a"].mutable_list_value()->add_values()->set_string_value("x");
+  EXPECT_EQ(ToJson(object, false), R"({"a":["x"],"b":1})");
+  EXPECT_EQ(ToYaml(object), "{\n \"a\": [\n  \"x\"\n ],\n \"b\": 1\n}\n");
 }
 
 TEST(Json, ZeroIsPrintedAndAbsentIsNot) {
