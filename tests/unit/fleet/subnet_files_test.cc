@@ -132,7 +132,7 @@ TEST(SubnetFiles, AreAsOldAsTheOlderOfTheirTwoTimes) {
   EXPECT_EQ(MadeAt("Sat Nov 21 09:30:12 2099", written), written) << "a clock that is ahead";
   const WallTime old = MadeAt("Tue Jun  5 14:15:10 2007", written);
   EXPECT_NEAR(std::chrono::duration<double>(old.time_since_epoch()).count(), 1'181'052'910, 86'400)
-      << "in whatever time zone this runs";
+      << "in any time zone";
 }
 
 }  // namespace
