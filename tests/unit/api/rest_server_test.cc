@@ -4,6 +4,7 @@
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 
 #include "daemon/control/events.h"
@@ -151,7 +152,12 @@ TEST_F(RestServerTest, AWatcherThatDoesNotReadIsDropped) {
   watcher.ReadUntil("retry: 1000\n\n");
   const v1::Event big = LivePortEvent(std::string(4000, 'x'));
   for (int i = 0; i < 20'000; ++i) bus_.Publish(big);
-  // It ends, before all that was published has come.
+  // It reads nothing until it is dropped: a watcher that reads again would stay.
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  std::promise<void> never;
+  const std::future<void> wait = never.get_future();
+  while (watchers_.used() > 0 && std::chrono::steady_clock::now() < deadline) wait.wait_for(10ms);
+  EXPECT_EQ(watchers_.used(), 0u);
   EXPECT_LT(watcher.ReadToEnd().size(), 20'000u * 4000u);
 }
 
