@@ -74,8 +74,7 @@ constexpr Message kSubnetManagerMessages[] = {
      .needle = "mad_rpc_open_port",
      .pattern = R"(mad_rpc_open_port: can't open UMAD port)",
      .title = "infiniband-diags cannot open a port",
-     .meaning =
-         "There is no active InfiniBand port, or the user may not open /dev/infiniband/umadN.",
+     .meaning = "No InfiniBand port is active, or the user may not open /dev/infiniband/umadN.",
      .causes = {kDeviceNotOpenable, kNoDevice, kPortDown}},
     {.id = "ipoib_join_failed",
      .needle = "multicast join failed for ",

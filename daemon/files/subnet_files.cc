@@ -134,8 +134,11 @@ std::optional<Result<SubnetReading>> SubnetFiles::ReadWhenChanged() {
   // Subnets stay as they are while their files are missing.
   if (!listing.ok()) return std::nullopt;
   SubnetReading reading;
-  bool changed =
-      std::erase_if(known_, [&](const auto& known) { return !listing->contains(known.first); }) > 0;
+  // A subdirectory that was removed is a subnet less; a missing path is an error below.
+  std::error_code error;
+  bool changed = fs::is_directory(path_, error) && std::erase_if(known_, [&](const auto& known) {
+                                                     return !listing->contains(known.first);
+                                                   }) > 0;
   for (const auto& [name, paths] : *listing) {
     std::vector<Version> now = VersionsOf(paths);
     const bool is_new = now != read_[name];

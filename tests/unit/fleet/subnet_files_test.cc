@@ -100,6 +100,12 @@ TEST(SubnetFiles, ReadsASubnetFromEachDirectory) {
   const auto less = files.ReadWhenChanged();
   ASSERT_TRUE(less.has_value() && less->ok());
   EXPECT_EQ((*less)->topology.ports(), 1u) << "a removed subnet is gone";
+  std::filesystem::remove_all(tree.path());
+  EXPECT_FALSE(files.ReadWhenChanged().has_value());
+  const auto missing = files.ReadWhenChanged();
+  ASSERT_TRUE(missing.has_value() && missing->ok());
+  EXPECT_THAT((*missing)->errors, SizeIs(1));
+  EXPECT_EQ((*missing)->topology.ports(), 1u) << "the last state stays";
 }
 
 TEST(SubnetFiles, ComparesWithTheCablePlan) {
