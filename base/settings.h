@@ -14,8 +14,8 @@ namespace fabric {
 // Options that every table of settings has besides its rows. All but kRun end the program early.
 enum class Request { kRun, kHelp, kShowVersion, kPrintConfig };
 
-// A table may have a row "config" of type kPath, which is accepted on the command line only: the
-// file to read.
+// A table may have a row "config" of type kPath, the file to read, and a row "restore". Both are
+// accepted on the command line only.
 class Settings : public Values {
  public:
   explicit Settings(std::span<const Option> table) : Values(table) {}

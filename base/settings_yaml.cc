@@ -8,6 +8,14 @@
 #include "base/yaml.h"
 
 namespace fabric {
+namespace {
+
+// What a file must not say: where the file is, and what to do once.
+bool IsCommandLineOnly(std::string_view name) {
+  return name == "config" || name == "restore";
+}
+
+}  // namespace
 
 Status Settings::ReadYaml(std::string_view yaml, std::string_view file) {
   const auto parsed = yaml::Parse(yaml);
@@ -33,8 +41,8 @@ Status Settings::ReadYaml(std::string_view yaml, std::string_view file) {
       for (const Entry& known : entries()) names.push_back(known.option->name);
       return bad(key.position, UnknownName("setting", name, names));
     }
-    if (name == "config")
-      return bad(key.position, "'config' can be given on the command line only");
+    if (IsCommandLineOnly(name))
+      return bad(key.position, Format("{} can be given on the command line only", Quoted(name)));
     if (!seen.insert(name).second)
       return bad(key.position, Format("{} is given twice", Quoted(name)));
     if (value.kind != yaml::Node::Kind::kText)
@@ -54,7 +62,7 @@ std::string Settings::Print() const {
   std::string text;
   for (const Entry& entry : entries()) {
     const Option& row = *entry.option;
-    if (row.name == "config") continue;
+    if (IsCommandLineOnly(row.name)) continue;
     text += Format("# {}\n", row.doc);
     const std::string value = entry.texts.empty() ? DefaultOf(row) : entry.texts.back();
     if (value.empty()) {

@@ -51,6 +51,10 @@ constexpr Option kSettings[] = {
          "SQLite file for nodes, findings and campaigns. Created when missing. The signing key and "
          "the audit log are next to it.",
      .required = true},
+    {.name = "restore",
+     .type = OptionType::kPath,
+     .doc = "Command line only: replaces the file of the setting state by this backup, moves the "
+            "previous file aside, and ends. fabricd must not run."},
     {.name = "profile",
      .doc =
          "Expected settings of the fabric: a shipped profile (fabricctl profile list) or a file. "

@@ -45,6 +45,7 @@
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
 #include "daemon/site_access.h"
+#include "daemon/store/recovery.h"
 #include "daemon/store/store.h"
 #include "daemon/transport.h"
 #include "proto/fabric_service.h"
@@ -266,6 +267,17 @@ Result<std::unique_ptr<store::Store>> OpenStore(const Settings& settings, WallTi
   return store;
 }
 
+// Replaces the state file by a backup.
+Status RestoreState(const Settings& settings, WallTime now) {
+  const std::string path = settings.Text("state");
+  ASSIGN_OR_RETURN(const std::string previous, store::Restore(settings.Text("restore"), path, now));
+  std::printf("%s restored from %s\n", path.c_str(), settings.Text("restore").c_str());
+  if (!previous.empty()) std::printf("The previous file is %s\n", previous.c_str());
+  std::printf(
+      "If the signing key was lost too, restore it from its own backup. Then start fabricd.\n");
+  return {};
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
@@ -356,6 +368,11 @@ int Main(std::span<const char* const> args) {
     return kExitUsage;
   }
   umask(077);  // State file, keys
+  if (settings->Has("restore")) {
+    const Status restored = RestoreState(*settings, SystemClock().Now().wall);
+    if (!restored.ok()) std::fprintf(stderr, "fabricd: %s\n", restored.message().c_str());
+    return restored.ok() ? kExitOk : kExitFailed;
+  }
   const sigset_t ending_signals = BlockSignals();
   const auto level = log::ParseLevel(settings->Text("log-level"));
   log::Init("fabricd", level.ok() ? *level : log::Level::kInfo);

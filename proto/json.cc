@@ -2,10 +2,13 @@
 
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver.h>
+#include <google/protobuf/util/type_resolver_util.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "proto/message_text.h"
 #include "proto/timestamps.h"
 
@@ -67,9 +70,19 @@ std::string ToYaml(const google::protobuf::Message& message) {
 
 Status FromJson(std::string_view json, google::protobuf::Message& message) {
   message.Clear();
-  const auto status = google::protobuf::util::JsonStringToMessage(
-      google::protobuf::StringPiece(json.data(), json.size()), &message);
-  if (status.ok()) return {};
+  ASSIGN_OR_RETURN(const std::string wire, WireOfJson(json, *message.GetDescriptor()));
+  if (message.ParseFromString(wire)) return {};
+  return {Code::kInvalidArgument, Format("expected a {}", message.GetDescriptor()->name())};
+}
+
+Result<std::string> WireOfJson(std::string_view json, const google::protobuf::Descriptor& type) {
+  namespace util = google::protobuf::util;
+  static util::TypeResolver* const resolver = util::NewTypeResolverForDescriptorPool(
+      "type.googleapis.com", google::protobuf::DescriptorPool::generated_pool());
+  std::string wire;
+  const auto status = util::JsonToBinaryString(resolver, "type.googleapis.com/" + type.full_name(),
+                                               std::string(json), &wire);
+  if (status.ok()) return wire;
   return Status(Code::kInvalidArgument, WithoutEmptyExcerpt(std::string(status.message())));
 }
 

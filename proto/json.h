@@ -21,4 +21,8 @@ std::string ToYaml(const google::protobuf::Message& message);
 // for malformed text, unknown fields and wrong types.
 Status FromJson(std::string_view json, google::protobuf::Message& message);
 
+// The encoded message of this type, before it is decoded: for a check against the bounds. Errors as
+// above.
+Result<std::string> WireOfJson(std::string_view json, const google::protobuf::Descriptor& type);
+
 }  // namespace fabric

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "proto/bounds.h"
+#include "proto/settings_digest.h"
 #include "proto/snapshot_change.h"
 #include "proto/trim.h"
 
@@ -15,6 +16,10 @@ constexpr Duration kIdleTick = std::chrono::seconds(1);
 // Interval of confirmations that settings have not changed: the controller does not judge settings
 // older than some minutes.
 constexpr std::int64_t kConfirmSeconds = 60;
+constexpr std::uint32_t kProtocolVersion = 2;
+// Limits of what the controller can demand.
+constexpr Duration kSpreadMax = std::chrono::seconds(60);
+constexpr Duration kRetryAfterMax = std::chrono::minutes(5);
 
 // The clock may have been set forward or back.
 bool ToBeConfirmed(const v1::NodeSnapshot& sent, const v1::NodeSnapshot& latest) {
@@ -56,6 +61,8 @@ void Agent::OnConnected(Moment) {
   if (options_.probe_memory_bytes_max != 0)
     hello.set_probe_memory_bytes_max(options_.probe_memory_bytes_max);
   hello.set_message_bytes_max(Limit("controller_message_bytes"));
+  hello.set_protocol_version(kProtocolVersion);
+  if (sent_) hello.set_settings_digest(SettingsDigest(*sent_));
   output_.Send(message);
 }
 
@@ -67,24 +74,32 @@ void Agent::OnDisconnected(const Status& why, Moment now) {
     backoff_ = options_.backoff_min;
   if (state_ == State::kStreaming) disconnected_since_ = now.steady;
   state_ = State::kWaiting;
-  sent_.reset();
-  std::uniform_int_distribution<Duration::rep> jitter(backoff_.count() / 2, backoff_.count());
-  next_dial_ = now.steady + Duration(jitter(random_));
+  std::uniform_int_distribution<Duration::rep> jitter(backoff_.count() / 2,
+                                                      std::max(backoff_, spread_).count());
+  next_dial_ = now.steady + std::max(Duration(jitter(random_)), retry_after_);
+  retry_after_ = {};
   backoff_ = std::min(backoff_ * 2, options_.backoff_max);
   output_.StopAllProbes("controller disconnected: " + why.message());
 }
 
 void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
   if (message.has_welcome()) return OnWelcome(message.welcome(), now);
+  if (message.has_retry_later())
+    retry_after_ = std::min<Duration>(std::chrono::milliseconds(message.retry_later().after_ms()),
+                                      kRetryAfterMax);
   if (state_ != State::kStreaming) return;  // Nothing may come before Welcome.
   switch (message.body_case()) {
     case v1::ControllerMessage::kProbeAssignment:
       return output_.StartProbe(message.probe_assignment());
     case v1::ControllerMessage::kProbeStart: return output_.ContinueProbe(message.probe_start());
     case v1::ControllerMessage::kProbeStop: return output_.StopProbe(message.probe_stop());
-    case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState();
+    case v1::ControllerMessage::kSnapshotRequest:
+      awaits_request_ = false;
+      sent_.reset();
+      return SendState();
     case v1::ControllerMessage::kMeshAssignment: return OnMeshOrder(message.mesh_assignment());
     case v1::ControllerMessage::kWelcome:
+    case v1::ControllerMessage::kRetryLater:
     case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
   }
 }
@@ -99,6 +114,12 @@ void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
                                   welcome.heartbeat_interval_ms(), Limit("heartbeat_min_ms"),
                                   Limit("heartbeat_max_ms")));
   heartbeat_at_ = now.steady + heartbeat_interval_;
+  spread_ =
+      std::min<Duration>(std::chrono::milliseconds(welcome.reconnect_spread_ms()), kSpreadMax);
+  confirm_ = welcome.settings_known() && sent_;
+  if (!confirm_) sent_.reset();
+  awaits_request_ = !confirm_ && welcome.wait_for_request();
+  counters_.Restart();
   SendState();
 }
 
@@ -114,25 +135,30 @@ void Agent::EndOrphanedMesh(Moment now) {
 }
 
 void Agent::SendState() {
-  if (state_ != State::kStreaming) return;
+  if (state_ != State::kStreaming || awaits_request_) return;
   waiting_ = !output_.Idle();
   if (waiting_) return;
-  v1::AgentMessage message;
-  if (!sent_) {
-    *message.mutable_snapshot() = *latest_;
-    sent_ = latest_;
-    output_.Send(message);
-    counters_.Restart();
-    return SendCounters();
-  }
+  if (!sent_) return SendSnapshot();
   auto change = Difference(*sent_, *latest_);
   if (!change) {
-    if (!ToBeConfirmed(*sent_, *latest_)) return;
+    if (!confirm_ && !ToBeConfirmed(*sent_, *latest_)) return;
     *change.emplace().mutable_taken_at() = latest_->taken_at();
   }
-  sent_ = latest_;
-  *message.mutable_change() = *std::move(change);
+  v1::AgentMessage message;
+  *message.mutable_change() = *change;
+  // Not *latest_: small changes of measured values are not sent.
+  Apply(*std::move(change), *sent_);
   output_.Send(message);
+  if (std::exchange(confirm_, false)) SendCounters();
+}
+
+void Agent::SendSnapshot() {
+  v1::AgentMessage message;
+  *message.mutable_snapshot() = *latest_;
+  sent_ = latest_;
+  output_.Send(message);
+  counters_.Restart();
+  SendCounters();
 }
 
 // A table follows the snapshot at once; a sample waits until the previous one was sent.

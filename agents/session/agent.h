@@ -70,6 +70,7 @@ class Agent {
   void EndOrphanedMesh(Moment now);
   SteadyTime NextOfState() const;
   void SendState();  // The whole snapshot, the changes, or a confirmation that nothing changed.
+  void SendSnapshot();
   void SendCounters();
 
   const AgentOptions options_;
@@ -81,11 +82,16 @@ class Agent {
   SteadyTime disconnected_since_{};  // While not streaming
   bool in_mesh_ = false;
   Duration backoff_{};
+  Duration spread_{};       // Of the next dial, by the controller
+  Duration retry_after_{};  // By the controller that refused the session
   std::minstd_rand random_;
   std::optional<v1::NodeSnapshot> latest_;
   bool waiting_ = false;  // For output_.Idle(), with something to send
-  std::optional<v1::NodeSnapshot>
-      sent_;  // State at the controller; empty: it needs a whole snapshot.
+  // Settings that the controller has, or had when the connection ended; empty: it needs a whole
+  // snapshot.
+  std::optional<v1::NodeSnapshot> sent_;
+  bool confirm_ = false;         // Confirm unchanged settings: the session has just begun.
+  bool awaits_request_ = false;  // Before the whole snapshot
   counters::Feed counters_;
   Duration heartbeat_interval_{};
   SteadyTime heartbeat_at_{};

@@ -15,8 +15,12 @@
 namespace fabric::ctl {
 namespace {
 
-// A snapshot has up to megabytes.
 constexpr std::size_t kTopNodesMax = 64;
+// What the rates need: a whole snapshot has up to megabytes.
+constexpr const char* kTopFields =
+    "snapshot.taken_at,snapshot.counters,snapshot.rdma_devices.name,"
+    "snapshot.rdma_devices.ports.number,snapshot.rdma_devices.ports.netdev,"
+    "snapshot.rdma_devices.ports.state";
 
 constexpr Option kTopOptions[] = {
     {.name = "NODES",
@@ -61,6 +65,7 @@ Result<Snapshots> Sample(Client& client, const std::vector<std::string>& names) 
   for (const std::string& name : names) {
     v1::GetNodeRequest get;
     get.set_name(name);
+    get.set_fields(kTopFields);
     ASSIGN_OR_RETURN(auto node, client.Call<v1::GetNodeResponse>(get));
     snapshots[name].Swap(node.mutable_snapshot());
     snapshots[name].mutable_node()->set_name(name);

@@ -1,9 +1,9 @@
 #include "daemon/blame/fabric.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "proto/timestamps.h"
@@ -32,32 +32,43 @@ std::string NameOf(const Endpoint& endpoint) {
   return Format("{}/{}/{}", endpoint.node, endpoint.device, endpoint.port);
 }
 
+FabricBuilder::FabricBuilder(const v1::CampaignSpec& spec)
+    : nodes_(spec.nodes().begin(), spec.nodes().end()),
+      rails_(spec.rails().begin(), spec.rails().end()) {
+  if (!nodes_.empty() && !spec.hub().empty()) nodes_.insert(spec.hub());
+}
+
+void FabricBuilder::Add(const fleet::NodeView& node, const fleet::Sites& sites) {
+  if (!nodes_.empty() && !nodes_.contains(node.node->name)) return;
+  for (const fleet::PortView& port : node.ports) {
+    if (!port.rail || (!rails_.empty() && !rails_.contains(port.rail->value()))) continue;
+    fabric_.endpoints.push_back({.node = port.node->name,
+                                 .device = port.device->name(),
+                                 .port = port.port->number(),
+                                 .rail = port.rail->value(),
+                                 .leaf = sites.Of(port).leaf,
+                                 .leaf_port = sites.LeafPort(port)});
+  }
+}
+
+void FabricBuilder::AddLinks(const fleet::InfinibandTopology& topology) {
+  for (const fleet::InfinibandSwitch& each : topology.switches())
+    fabric_.links_up[each.name] = LinksOf(topology, each);
+  if (!topology.empty()) fabric_.links_known_at = ToString(ToProto(topology.made_at()));
+}
+
+Fabric FabricBuilder::Build() && {
+  std::sort(fabric_.endpoints.begin(), fabric_.endpoints.end(),
+            [](const Endpoint& a, const Endpoint& b) { return Key(a) < Key(b); });
+  return std::move(fabric_);
+}
+
 Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites,
                 const v1::CampaignSpec& spec) {
-  std::set<std::string> nodes(spec.nodes().begin(), spec.nodes().end());
-  if (!nodes.empty() && !spec.hub().empty()) nodes.insert(spec.hub());
-  const std::set<std::uint32_t> rails(spec.rails().begin(), spec.rails().end());
-  Fabric fabric;
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    if (!nodes.empty() && !nodes.contains(node.node->name)) continue;
-    for (const fleet::PortView& port : node.ports) {
-      if (!port.rail || (!rails.empty() && !rails.contains(port.rail->value()))) continue;
-      Endpoint endpoint{.node = port.node->name,
-                        .device = port.device->name(),
-                        .port = port.port->number(),
-                        .rail = port.rail->value(),
-                        .leaf = sites.Of(port).leaf,
-                        .leaf_port = sites.LeafPort(port)};
-      fabric.endpoints.push_back(std::move(endpoint));
-    }
-  }
-  std::sort(fabric.endpoints.begin(), fabric.endpoints.end(),
-            [](const Endpoint& a, const Endpoint& b) { return Key(a) < Key(b); });
-  const fleet::InfinibandTopology& topology = sites.infiniband();
-  for (const fleet::InfinibandSwitch& each : topology.switches())
-    fabric.links_up[each.name] = LinksOf(topology, each);
-  if (!topology.empty()) fabric.links_known_at = ToString(ToProto(topology.made_at()));
-  return fabric;
+  FabricBuilder builder(spec);
+  for (const fleet::NodeView& node : fleet.nodes()) builder.Add(node, sites);
+  builder.AddLinks(sites.infiniband());
+  return std::move(builder).Build();
 }
 
 std::optional<std::uint32_t> Find(const Fabric& fabric, const v1::ProbePort& port) {

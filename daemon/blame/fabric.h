@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,20 @@ std::string NameOf(const Endpoint& endpoint);
 // Every port that has a rail, up or down. `spec`: only ports of its nodes and rails, if it has any.
 Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites = {},
                 const v1::CampaignSpec& spec = {});
+
+// The same, node by node: keeps nothing of the views.
+class FabricBuilder {
+ public:
+  explicit FabricBuilder(const v1::CampaignSpec& spec);
+  void Add(const fleet::NodeView& node, const fleet::Sites& sites);
+  void AddLinks(const fleet::InfinibandTopology& topology);
+  Fabric Build() &&;
+
+ private:
+  std::set<std::string> nodes_;  // Of the spec; empty: all
+  std::set<std::uint32_t> rails_;
+  Fabric fabric_;
+};
 
 // Index in `endpoints`. Absent: no such port.
 std::optional<std::uint32_t> Find(const Fabric& fabric, const v1::ProbePort& port);

@@ -22,6 +22,11 @@ using namespace std::chrono_literals;
 // 300 kB, so they are stored at this interval only.
 constexpr Duration kStoreCountersEvery = 15min;
 
+// After a restart, how long rules wait for the known nodes, for each of them and at most. Agents
+// spread their dials by the size of the fleet.
+constexpr Duration kAwaitNode = 12ms;
+constexpr Duration kAwaitMax = 2min;
+
 constexpr Duration kStoreEvery = std::chrono::seconds(Limit("store_node_seconds"));
 constexpr std::size_t kPortsOfEventMax = 64;  // As in fabric.proto
 
@@ -71,10 +76,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
       campaigns(
           options.pairs_at_once_max, sessions, outbox, [this] { return findings.Failing(); },
           [this](const blame::Fabric& fabric) { return CountersOf(fleet, fabric); }, store.epoch()),
-      schedules(campaigns, located, outbox,
-                [this](const v1::CampaignSpec& spec, const std::string& schedule, Moment at) {
-                  return StartCampaignOf(*this, spec, schedule, at);
-                }),
+      schedules(campaigns, located, outbox),
       certificates(options.certificates,
                    CertificateSources{.fleet = fleet,
                                       .profile = options.profile,
@@ -94,6 +96,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
            sessions, store.epoch(), now) {
   fleet.SetProfile(&options.profile);
   fleet.Listen([this](const std::string& name, const fleet::NodeRecord* record) {
+    job_classes.OnNode(name);
     if (record == nullptr)
       numbers.RemoveNode(name);
     else
@@ -150,7 +153,10 @@ Status Controller::Load(Moment now) {
     state_->history.SetKnown(record.name, now);
     state_->fleet.Restore(std::move(record));
   }
-  state_->evaluator.Await(std::move(names), now.steady + state_->options.lost_after);
+  const Duration patience = std::max(
+      state_->options.lost_after,
+      std::min<Duration>(kAwaitNode * static_cast<Duration::rep>(names.size()), kAwaitMax));
+  state_->evaluator.Await(std::move(names), now.steady + patience);
   state_->located.Restore(findings);
   state_->findings.Restore(std::move(findings), std::move(silences), now);
   state_->campaigns.Restore(campaigns, now);
@@ -227,10 +233,11 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   OnFleetChange(now);
   session.reported = true;
   session.snapshot_requested = false;
+  state_->sessions.OnSnapshot(session.id, now);
   state_->evaluator.OnReport(node);
   if (news) PublishNode(node, now);
   PublishPorts(ports, now);
-  session.to_be_stored = true;
+  MarkToBeStored(session);
   StoreLate(session, now);  // Last: the disk may be slow.
   state_->history.Write(node, changed, now);
   return {};
@@ -240,7 +247,7 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   const std::string node = session.node.name();
   const fleet::NodeRecord* const before = state_->fleet.Find(node);
   if (!session.reported || before == nullptr) {
-    RequestSnapshot(session);
+    state_->sessions.RequestSnapshot(session, now);
     return {};
   }
   change.mutable_rest()->mutable_node()->set_name(node);
@@ -248,16 +255,18 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   const bool ports = change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0;
   const v1::NodeSnapshot old = ports ? before->snapshot : v1::NodeSnapshot();
   const bool settings = ChangesSettings(change);
+  const bool news = before->state != v1::NODE_STATE_CONNECTED;
   const snapshot_diff::Change changed =
       settings ? NodeHistory::Compare(before->snapshot, change, now) : snapshot_diff::Change();
   if (const Status status = state_->fleet.Change(node, std::move(change), now); !status.ok()) {
     session.reported = false;
     return status;
   }
-  state_->evaluator.MarkChanged(node);
-  if (settings) OnFleetChange(now);
+  state_->evaluator.OnReport(node);
+  if (news) PublishNode(node, now);
+  if (settings || news) OnFleetChange(now);
   if (ports) PublishPorts(PortChanges(old, state_->fleet.Find(node)->snapshot), now);
-  session.to_be_stored |= settings;
+  if (settings) MarkToBeStored(session);
   StoreLate(session, now);
   if (settings) state_->history.Write(node, changed, now);
   return {};
@@ -267,7 +276,6 @@ void Controller::OnFleetChange(Moment now) {
   for (const std::string& node : state_->fleet.TakeChanged())
     if (state_->fleet.Find(node)->known()) state_->evaluator.MarkChanged(node);
   state_->mesh.OnFleetChange(now);
-  state_->job_classes.OnFleetChange();
 }
 
 void Controller::PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) {
@@ -291,7 +299,7 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
   const Status status = session.reported ? state_->fleet.TakeCounters(node, message, now)
                                          : Status(Code::kFailedPrecondition, "no snapshot yet");
   if (status.code() == Code::kFailedPrecondition) {
-    RequestSnapshot(session);
+    state_->sessions.RequestSnapshot(session, now);
     return {};
   }
   RETURN_IF_ERROR(status.In(node));
@@ -309,21 +317,15 @@ void Controller::AdvanceCounterRates(const std::string& node, Moment now) {
 // The first message after a silence. Requests a snapshot unless the message brings one.
 void Controller::Resume(Session& session, bool wants_snapshot, Moment now) {
   session.silent = false;
+  session.lost_check_at = session.heard_at + state_->options.lost_after;
+  state_->sessions.WakeAt(session.id, session.lost_check_at);
   if (!session.reported) return;
   const std::string node = session.node.name();
   if (!wants_snapshot) return;
   state_->fleet.MarkConnected(node, now);
   PublishNode(node, now);
   state_->evaluator.MarkChanged(node);
-  RequestSnapshot(session);
-}
-
-// At most one request is open: samples that do not fit may arrive every second.
-void Controller::RequestSnapshot(Session& session) {
-  if (std::exchange(session.snapshot_requested, true)) return;
-  v1::ControllerMessage message;
-  message.mutable_snapshot_request();
-  state_->sessions.Send(session.id, message);
+  state_->sessions.RequestSnapshot(session, now);
 }
 
 void Controller::OnGone(SessionId id, const std::string& reason, Moment now) {
@@ -332,7 +334,7 @@ void Controller::OnGone(SessionId id, const std::string& reason, Moment now) {
   if (session == nullptr) return;  // Refused, or replaced by a newer one
   const std::string node = session->node.name();
   if (session->to_be_stored) StoreNode(*session, now);
-  state_->sessions.Remove(id);
+  state_->sessions.Remove(id, now);
   Lose(node, "connection closed: " + reason, now);
 }
 
@@ -361,6 +363,11 @@ void Controller::StoreNode(Session& session, Moment now) {
   const v1::NodeSnapshot& snapshot = record->snapshot;
   state_->outbox.store().PutNode(snapshot);
   state_->history.Mark(snapshot, now);
+}
+
+void Controller::MarkToBeStored(Session& session) {
+  if (!std::exchange(session.to_be_stored, true))
+    state_->sessions.WakeAt(session.id, session.stored_at + kStoreEvery);
 }
 
 // Changed settings at most every 5 s, counters every 15 minutes.

@@ -36,6 +36,7 @@ Status Controller::Call(const google::protobuf::Message& request,
     return {Code::kInternal,
             Format("expected a response of type {}, saw {}", handler->response()->full_name(),
                    response.GetDescriptor()->full_name())};
+  if (handler->in_turns != nullptr) return CallLong(*handler, request, response, now);
   if (handler->list == nullptr) {
     const Turn turn(mutex_, turns_, clock_, TurnKind::kCall, request.GetDescriptor()->name());
     return handler->call(*state_, request, response, now);
@@ -46,23 +47,36 @@ Status Controller::Call(const google::protobuf::Message& request,
   });
 }
 
+// One at a time: such a call can take much memory.
+Status Controller::CallLong(const Handler& handler, const google::protobuf::Message& request,
+                            google::protobuf::Message& response, Moment now) {
+  const MutexLock one(long_calls_);
+  const StateTurns turns([&](const std::function<void(State&)>& work) {
+    const Turn turn(mutex_, turns_, clock_, TurnKind::kCall, request.GetDescriptor()->name());
+    work(*state_);
+  });
+  return handler.in_turns(turns, request, response, now);
+}
+
 void Controller::SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks,
                                Moment now) {
-  constexpr std::size_t kNodesOfTurn = 256;
+  constexpr std::size_t kNodesOfTurn = 128;
   std::vector<std::string> nodes;
   {
     const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
     state_->sites.set_infiniband(std::move(topology));
     state_->fleet.SetInfiniband(&state_->sites.infiniband());
     state_->evaluator.SetSubnets(std::move(checks));
-    OnFleetChange(now);
     for (const auto& [name, record] : state_->fleet.nodes()) nodes.push_back(name);
   }
   for (std::size_t at = 0; at < nodes.size();) {
     const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
-    for (const std::size_t end = std::min(nodes.size(), at + kNodesOfTurn); at < end; ++at)
+    for (const std::size_t end = std::min(nodes.size(), at + kNodesOfTurn); at < end; ++at) {
+      state_->fleet.UpdateSwitches(nodes[at]);
       if (const fleet::NodeRecord* const record = state_->fleet.Find(nodes[at]))
         numbers_.PutNode(*record, state_->CoverOf(*record));
+    }
+    OnFleetChange(now);
   }
 }
 

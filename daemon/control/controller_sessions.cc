@@ -8,25 +8,33 @@
 #include "daemon/control/state.h"
 #include "daemon/control/summaries.h"
 #include "proto/bounds.h"
+#include "proto/settings_digest.h"
 
 namespace fabric::control {
 namespace {
 
 constexpr Duration kReplacementsWithin = std::chrono::seconds(30);
+constexpr std::uint32_t kProtocolVersion = 2;
+// Agents that lose the controller dial again within this time for each node, and at most. A TLS
+// handshake takes about 1 ms of each end.
+constexpr std::uint64_t kSpreadMsOfNode = 3;
+constexpr std::uint64_t kSpreadMsMax = 30'000;
+// What is refused now is refused again, until a person does something.
+constexpr std::uint32_t kRetryRefusedMs = 60'000;
 
 }  // namespace
 
 Status Controller::OnHello(SessionId id, const v1::Hello& hello, Moment now) {
   const std::string& node = hello.node().name();
   RETURN_IF_ERROR(CheckNodeName(node));
-  RETURN_IF_ERROR(CheckRoom(node));
+  if (const Status room = CheckRoom(node); !room.ok()) return Refuse(id, room);
   std::uint64_t replaced = 0;
   SteadyTime replaced_since = now.steady;
   if (const Session* const older = state_->sessions.OfNode(node)) {
     if (const Status claim = CheckClaim(*older, hello, now); !claim.ok()) {
       if (state_->fleet.AddClaim(node, hello.node().machine_id(), now))
         state_->evaluator.MarkChanged(node);
-      return claim;
+      return Refuse(id, claim);
     }
     if (!older->silent) replaced = 1;
     if (!older->silent && now.steady - older->replaced_since < kReplacementsWithin) {
@@ -36,22 +44,52 @@ Status Controller::OnHello(SessionId id, const v1::Hello& hello, Moment now) {
     const SessionId old = older->id;
     agents_.Close(old,
                   Status(Code::kCancelled, Format("replaced by a newer session of node {}", node)));
-    state_->sessions.Remove(old);
+    state_->sessions.Remove(old, now);
     state_->campaigns.OnLost(node, "agent reconnected", now);
     state_->mesh.OnLost(node, now);
   }
   Session& session = state_->sessions.Add(id, hello, now);
   session.replaced = replaced;
   session.replaced_since = replaced_since;
+  session.lost_check_at = now.steady + state_->options.lost_after;
+  state_->sessions.WakeAt(id, session.lost_check_at);
   v1::ControllerMessage message;
-  v1::Welcome& welcome = *message.mutable_welcome();
+  *message.mutable_welcome() = Greet(session, hello, now);
+  state_->sessions.Send(id, message);
+  return {};
+}
+
+// An agent whose settings are known sends what has changed. Others send a complete snapshot, at
+// once or when they are asked.
+v1::Welcome Controller::Greet(Session& session, const v1::Hello& hello, Moment now) {
+  v1::Welcome welcome;
   welcome.set_controller_version(std::string(kVersion));
+  welcome.set_protocol_version(kProtocolVersion);
   welcome.set_heartbeat_interval_ms(static_cast<std::uint32_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(state_->options.heartbeat_interval)
           .count()));
   welcome.set_message_bytes_max(Limit("agent_message_bytes"));
+  welcome.set_reconnect_spread_ms(static_cast<std::uint32_t>(
+      std::min(kSpreadMsMax, kSpreadMsOfNode * state_->fleet.nodes().size())));
+  const fleet::NodeRecord* const record = state_->fleet.Find(session.node.name());
+  if (hello.has_settings_digest() && record != nullptr && record->snapshot.has_taken_at() &&
+      SettingsDigest(record->snapshot) == hello.settings_digest()) {
+    session.reported = true;
+    state_->fleet.ForgetCounters(record->name);
+    state_->evaluator.MarkChanged(record->name);
+    welcome.set_settings_known(true);
+  } else if (!state_->sessions.Invite(session, now)) {
+    welcome.set_wait_for_request(true);
+  }
+  return welcome;
+}
+
+// Also when the agent should come again.
+Status Controller::Refuse(SessionId id, Status status) {
+  v1::ControllerMessage message;
+  message.mutable_retry_later()->set_after_ms(kRetryRefusedMs);
   state_->sessions.Send(id, message);
-  return {};
+  return status;
 }
 
 // Names are not proven: a second agent with the name of a connected node is a mistake or an attack,

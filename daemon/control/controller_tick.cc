@@ -1,10 +1,13 @@
 // What the controller does as time passes.
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "base/text.h"
+#include "daemon/control/campaigns/campaign_start.h"
 #include "daemon/control/controller.h"
+#include "daemon/control/handlers/handler.h"
 #include "daemon/control/node_removal.h"
 #include "daemon/control/state.h"
 
@@ -20,6 +23,8 @@ constexpr Duration kTickLate = 1s;
 constexpr Duration kViolationAge = 10min;
 // Looking for outdated nodes takes time for each node.
 constexpr Duration kOutdatedEvery = 1s;
+// Whose votes for the class of the jobs are counted.
+constexpr std::size_t kVotesOfTurn = 32;
 // Of a Tick. A fleet that comes back at once is evaluated over several Ticks.
 constexpr int kEvaluationSteps = 64;
 
@@ -36,7 +41,11 @@ void Controller::Tick(Moment now) {
     state_->campaigns.Tick(now);
     if (state_->evaluator.Settled(now)) state_->schedules.Tick(now);
   });
-  turn(TurnKind::kTickMesh, [&]() REQUIRES(mutex_) { state_->mesh.Tick(state_->fleet, now); });
+  StartDue(now);
+  turn(TurnKind::kTickMesh, [&]() REQUIRES(mutex_) {
+    (void)state_->job_classes.Advance(kVotesOfTurn);
+    state_->mesh.Tick(state_->fleet, now);
+  });
   turn(TurnKind::kTickRules, [&]() REQUIRES(mutex_) { MarkOutdated(now); });
   bool more = true;
   for (int step = 0; more && step < kEvaluationSteps; ++step)
@@ -46,25 +55,56 @@ void Controller::Tick(Moment now) {
   turn(TurnKind::kTickFindings, [&]() REQUIRES(mutex_) {
     if (state_->evaluator.Settled(now)) state_->findings.Tick(state_->fleet, now);
   });
-  turn(TurnKind::kTickCertificates,
-       [&]() REQUIRES(mutex_) { state_->certificates.Tick(state_->evaluator.changed(), now); });
+  turn(TurnKind::kTickCertificates, [&]() REQUIRES(mutex_) {
+    // Certificates need all findings of an evaluation.
+    if (!state_->findings.busy()) state_->certificates.Tick(state_->evaluator.changed(), now);
+  });
   turn(TurnKind::kTickNumbers, [&]() REQUIRES(mutex_) { UpdateNumbers(now); });
   turn(TurnKind::kTickStore, [&]() REQUIRES(mutex_) { state_->outbox.store().Tick(now); });
 }
 
+// Campaigns of schedules.
+void Controller::StartDue(Moment now) {
+  const StateTurns turns([&](const std::function<void(State&)>& work) {
+    const Turn turn(mutex_, turns_, clock_, TurnKind::kTickCampaigns);
+    work(*state_);
+  });
+  while (const auto due = turns.In([](State& state) { return state.schedules.TakeDue(); })) {
+    const auto campaign = StartInTurns(turns, CampaignStart(due->spec, due->id), now);
+    turns.In([&](State& state) {
+      state.schedules.OnStarted(due->number, campaign, now);
+      return 0;
+    });
+  }
+}
+
+// Only sessions whose time has come: there are thousands.
 void Controller::TickSessions(Moment now) {
   const Duration since_last = now.steady - ticked_at_;
   ticked_at_ = now.steady;
-  for (auto& [id, session] : state_->sessions.all()) {
-    if (since_last >= kTickLate)
+  if (since_last >= kTickLate)
+    for (auto& [id, session] : state_->sessions.all())
       session.heard_at = std::min(session.heard_at + since_last, now.steady);
-    if (session.to_be_stored) StoreLate(session, now);
-    const Duration quiet = now.steady - session.heard_at;
-    if (session.silent || quiet < state_->options.lost_after) continue;
-    session.silent = true;
-    Lose(session.node.name(),
-         Format("no message for {:.1f} s", std::chrono::duration<double>(quiet).count()), now);
+  while (const auto id = state_->sessions.TakeDue(now.steady))
+    if (Session* const session = state_->sessions.Find(*id)) TickSession(*session, now);
+  state_->sessions.RequestNext(now);
+}
+
+void Controller::TickSession(Session& session, Moment now) {
+  if (session.to_be_stored) StoreLate(session, now);
+  const SteadyTime lost_at = session.heard_at + state_->options.lost_after;
+  if (session.silent) return;  // The next message wakes it.
+  if (now.steady < lost_at) {
+    if (session.lost_check_at <= now.steady) {
+      session.lost_check_at = lost_at;
+      state_->sessions.WakeAt(session.id, lost_at);
+    }
+    return;
   }
+  session.silent = true;
+  const Duration quiet = now.steady - session.heard_at;
+  Lose(session.node.name(),
+       Format("no message for {:.1f} s", std::chrono::duration<double>(quiet).count()), now);
 }
 
 void Controller::MarkOutdated(Moment now) {

@@ -44,22 +44,29 @@ bool Evaluator::Settled(Moment now) const {
 }
 
 bool Evaluator::Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
+  if (findings.busy()) return Advance(fleet, findings, now);
   if (changed_.empty() && !reported_changed_) return false;
   if (!Settled(now) || now.steady - evaluated_at_ < kEvaluateEvery) return false;
-  if (to_put_.size() > kNodesOfLastStep) {
-    UpdateEngine(fleet, true, kNodesOfStep);
+  return Advance(fleet, findings, now);
+}
+
+bool Evaluator::Advance(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
+  if (findings.busy()) {
+    (void)findings.Step(fleet, now);
     return true;
   }
+  const bool settled = Settled(now);
+  if (!settled || to_put_.size() > kNodesOfLastStep)
+    return UpdateEngine(fleet, settled, kNodesOfStep) > 0;
+  if (changed_.empty() && !reported_changed_) return false;
   Evaluate(fleet, findings, now);
-  return false;
+  return true;
 }
 
 rules::Evaluation Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings,
                                          Moment now) {
-  if (Settled(now))
-    Evaluate(fleet, findings, now);
-  else
-    UpdateEngine(fleet, false, to_put_.size());
+  while (Advance(fleet, findings, now)) {
+  }
   rules::Evaluation evaluation = engine_.All();
   evaluation.coverage = engine_.CoverageOf(evaluation);
   return evaluation;
@@ -67,14 +74,17 @@ rules::Evaluation Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegis
 
 // Records change in place, so the engine must take every changed one before it evaluates. Awaited
 // nodes are not lost yet.
-void Evaluator::UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_t nodes_max) {
+// Returns how many it has passed.
+std::size_t Evaluator::UpdateEngine(const fleet::Fleet& fleet, bool settled,
+                                    std::size_t nodes_max) {
   std::size_t put = 0;
-  for (auto at = to_put_.begin(); at != to_put_.end() && put < nodes_max; ++put) {
+  for (auto at = to_put_.begin(); at != to_put_.end() && put < nodes_max;) {
     const fleet::NodeRecord* const record = fleet.Find(*at);
     if (record != nullptr && !record->known() && !settled && awaited_.contains(*at)) {
       ++at;
       continue;
     }
+    ++put;
     if (record == nullptr)
       engine_.Remove(*at);
     else if (record->known())
@@ -83,11 +93,12 @@ void Evaluator::UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_
       engine_.PutUnjudged(*record);
     at = to_put_.erase(at);
   }
+  return put;
 }
 
 void Evaluator::Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
-  UpdateEngine(fleet, true, to_put_.size());
-  findings.Take(engine_.Take(), fleet, now);
+  (void)UpdateEngine(fleet, true, to_put_.size());
+  findings.Begin(engine_.Take());
   evaluated_at_ = now.steady;
   changed_.clear();
   reported_changed_ = false;

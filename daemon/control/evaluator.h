@@ -49,12 +49,16 @@ class Evaluator {
 
   // False while restored nodes are awaited.
   bool Settled(Moment now) const;
-  // A step of an evaluation, at most every 200 ms: passes up to kNodesOfStep changed nodes to the
-  // engine, and evaluates when at most kNodesOfLastStep are left. True: call it again soon.
+  // A step of an evaluation, which begins at most every 200 ms. True: call it again soon.
+  bool Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+  // The same at any time: passes up to kNodesOfStep changed nodes to the engine, evaluates when at
+  // most kNodesOfLastStep are left, and then applies the changes to the findings, some at a time.
+  // While restored nodes are awaited, it only passes nodes. False: nothing is left.
   static constexpr std::size_t kNodesOfStep = 32;
   static constexpr std::size_t kNodesOfLastStep = 8;
-  bool Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
-  // All verdicts on the fleet as it is now. Updates `findings` only when settled.
+  bool Advance(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+  // All verdicts on the fleet as it is now: does what Advance has left. Updates `findings` only
+  // when settled.
   rules::Evaluation EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
   // What the verdicts on these nodes cover, as of the last evaluation. No value: none is judged.
   std::optional<v1::Coverage> CoverageOf(const std::set<std::string>& nodes) const {
@@ -63,7 +67,7 @@ class Evaluator {
   std::size_t nodes() const { return engine_.nodes(); }
 
  private:
-  void UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_t nodes_max);
+  std::size_t UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_t nodes_max);
   void Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
 
   rules::Engine engine_;

@@ -1,11 +1,17 @@
 // Sessions of the connected agents, by session and by node.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
+#include <queue>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -20,8 +26,9 @@ struct Session {
   std::set<std::string> probe_kinds;  // Empty: not reported
   SteadyTime heard_at;                // Last message; moved on by time in which none could arrive
   bool reported = false;              // The first snapshot has arrived.
-  bool snapshot_requested = false;    // And has not arrived yet
+  bool snapshot_requested = false;    // Or to be requested, and has not arrived yet
   bool silent = false;                // The node counts as lost until the next message.
+  SteadyTime lost_check_at;           // When it wakes to see whether the agent is silent
   SteadyTime stored_at;               // Last write of the snapshot to the store
   bool to_be_stored = false;          // Settings changed since then
   // Sessions of the same node that were replaced, each while it was connected, since a time.
@@ -32,11 +39,30 @@ struct Session {
 
 class Sessions {
  public:
+  // Complete snapshots that are on their way at one time. Others are requested when these have
+  // arrived: a fleet that comes back at once must not fill the memory or delay heartbeats.
+  static constexpr std::size_t kSnapshotsAtOnce = 32;
+  // After this time, a snapshot that did not arrive does not delay others.
+  static constexpr Duration kSnapshotWithin = std::chrono::seconds(10);
+
   explicit Sessions(AgentSink& sink) : sink_(sink) {}
 
   // A node has one session: remove the older one first.
   Session& Add(SessionId id, const v1::Hello& hello, Moment now);
-  void Remove(SessionId id);
+  void Remove(SessionId id, Moment now);
+
+  // The session needs a complete snapshot: now (true), or when it is asked by a SnapshotRequest.
+  bool Invite(Session& session, Moment now);
+  // Requests a complete snapshot, now or later. At most one request is open.
+  void RequestSnapshot(Session& session, Moment now);
+  // A snapshot has arrived, or time has passed: requests those that can be sent now.
+  void OnSnapshot(SessionId id, Moment now);
+  void RequestNext(Moment now);
+
+  // TakeDue() returns the session at this time, or a little later.
+  void WakeAt(SessionId id, SteadyTime time) { due_.emplace(time, id); }
+  // A session whose time has come; each time is returned once.
+  std::optional<SessionId> TakeDue(SteadyTime now);
 
   Session* Find(SessionId id);                           // nullptr: no such session
   const Session* OfNode(const std::string& node) const;  // nullptr: not connected
@@ -52,6 +78,10 @@ class Sessions {
   AgentSink& sink_;
   std::map<SessionId, Session> sessions_;
   std::map<std::string, SessionId> by_node_;
+  std::map<SessionId, SteadyTime> invited_;  // Whose snapshots are on their way, and since when
+  std::deque<SessionId> to_invite_;
+  using Due = std::pair<SteadyTime, SessionId>;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
 };
 
 }  // namespace fabric::control

@@ -95,13 +95,11 @@ bool Fleet::FindSwitches(NodeRecord& record) const {
   return true;
 }
 
-void Fleet::SetInfiniband(const InfinibandTopology* topology) {
-  infiniband_ = topology;
-  for (auto& [name, record] : nodes_) {
-    if (!FindSwitches(record)) continue;
-    record.version = ++versions_;
-    changed_.push_back(name);
-  }
+void Fleet::UpdateSwitches(const std::string& node) {
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end() || !FindSwitches(at->second)) return;
+  at->second.version = ++versions_;
+  changed_.push_back(node);
 }
 
 void Fleet::FindRails(NodeRecord& record) {
@@ -153,6 +151,13 @@ Status Fleet::TakeCounters(const std::string& node, const v1::CounterTable& tabl
 }
 Status Fleet::TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now) {
   return TakeMessage(node, sample, now);
+}
+
+void Fleet::ForgetCounters(const std::string& node) {
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end()) return;
+  at->second.counters.Reset();
+  at->second.rates.Clear();
 }
 
 bool Fleet::AddViolation(const std::string& node, const Excess& excess, std::string reason,

@@ -89,6 +89,8 @@ class Fleet {
   // before the first complete snapshot of the node. On failure request a complete snapshot.
   Status TakeCounters(const std::string& node, const v1::CounterTable& table, Moment now);
   Status TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now);
+  // The node's agent starts again with a counter table.
+  void ForgetCounters(const std::string& node);
   // Call on each message of the node. True when a counter window ended, so that rules must run
   // again for the node.
   bool AdvanceRates(const std::string& node, Moment now);
@@ -108,9 +110,10 @@ class Fleet {
   void Restore(NodeRecord record);
 
   void Remove(const std::string& node);  // No effect on an unknown node.
-  // The switches of InfiniBand ports, which LLDP does not know. Borrows it; nullptr: none. Call it
-  // again when it has changed.
-  void SetInfiniband(const InfinibandTopology* topology);
+  // The switches of InfiniBand ports, which LLDP does not know. Borrows it; nullptr: none. When it
+  // has changed, call UpdateSwitches() for all nodes.
+  void SetInfiniband(const InfinibandTopology* topology) { infiniband_ = topology; }
+  void UpdateSwitches(const std::string& node);
   // Nodes whose rails or switches have changed without a report of theirs since the last call.
   std::vector<std::string> TakeChanged() { return std::exchange(changed_, {}); }
 

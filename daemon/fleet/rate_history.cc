@@ -1,6 +1,9 @@
 #include "daemon/fleet/rate_history.h"
 
+#include <algorithm>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "base/text.h"
 #include "fabric/v1/fabric.pb.h"
@@ -16,12 +19,34 @@ std::size_t RateHistory::BytesOf(const Port& port) {
 }
 
 bool RateHistory::Reserve(Node& node, std::size_t bytes) {
-  if (bytes_ + bytes > bytes_max_) {
-    node.limited = true;
+  const std::size_t share = std::max(node_bytes_min_, bytes_max_ / nodes_.size());
+  if (node.bytes + bytes > share || bytes_ + bytes > bytes_max_) {
+    node.limit = node.bytes + bytes > share ? share : bytes_max_;
     return false;
   }
+  node.bytes += bytes;
   bytes_ += bytes;
   return true;
+}
+
+// Drops ports that the node no longer has, and whose last window is an hour ago; `with_history`:
+// any.
+void RateHistory::DropMissing(Node& node, const v1::NodeSnapshot& snapshot, bool with_history) {
+  std::set<std::pair<std::string_view, std::uint32_t>> present;
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
+    for (const v1::Port& port : device.ports()) present.emplace(device.name(), port.number());
+  for (auto at = node.ports.begin(); at != node.ports.end();) {
+    const bool empty = std::ranges::all_of(
+        at->second.series, [](const Series& series) { return series.known.none(); });
+    if (present.contains({at->first.first, at->first.second}) || !(empty || with_history)) {
+      ++at;
+      continue;
+    }
+    const std::size_t bytes = BytesOf(at->second);
+    node.bytes -= bytes;
+    bytes_ -= bytes;
+    at = node.ports.erase(at);
+  }
 }
 
 void RateHistory::Store(Node& node, Series& series, std::size_t place, double rate) {
@@ -44,12 +69,16 @@ void RateHistory::Take(const std::string& name, const v1::NodeSnapshot& snapshot
   if (node.ended_at.size() > kWindows) node.ended_at.pop_front();
   for (auto& [key, port] : node.ports)
     for (Series& series : port.series) series.known.reset(place);
+  DropMissing(node, snapshot, false);
   for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
       const std::pair key{device.name(), port.number()};
       auto at = node.ports.find(key);
       if (at == node.ports.end()) {
-        if (!Reserve(node, sizeof(Port))) return;
+        if (!Reserve(node, sizeof(Port))) {
+          DropMissing(node, snapshot, true);
+          if (!Reserve(node, sizeof(Port))) return;
+        }
         at = node.ports.try_emplace(key).first;
       }
       const CounterSetIndexes places = CounterSetsOf(snapshot, device, port);
@@ -63,7 +92,7 @@ void RateHistory::Take(const std::string& name, const v1::NodeSnapshot& snapshot
 void RateHistory::Forget(const std::string& name) {
   const auto node = nodes_.find(name);
   if (node == nodes_.end()) return;
-  for (const auto& [key, port] : node->second.ports) bytes_ -= BytesOf(port);
+  bytes_ -= node->second.bytes;
   nodes_.erase(node);
 }
 
@@ -73,8 +102,9 @@ v1::CounterHistory RateHistory::Of(const std::string& name) const {
   if (at == nodes_.end()) return history;
   const Node& node = at->second;
   for (const WallTime time : node.ended_at) *history.add_ended_at() = ToProto(time);
-  if (node.limited)
-    history.set_reason(Format("the limit of {} bytes for all histories is reached", bytes_max_));
+  if (node.limit != 0)
+    history.set_reason(Format("the limit of {} bytes for {} is reached", node.limit,
+                              node.limit == bytes_max_ ? "all histories" : "one node"));
   const std::uint64_t first = node.windows - node.ended_at.size();
   for (const auto& [key, port] : node.ports) {
     v1::PortCounterHistory& shown = *history.add_ports();

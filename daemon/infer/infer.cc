@@ -6,7 +6,6 @@
 
 #include "base/lists.h"
 #include "base/text.h"
-#include "daemon/infer/majority.h"
 #include "daemon/profile/profile_yaml.h"
 #include "proto/message_yaml.h"
 
@@ -106,18 +105,12 @@ std::string NotSet(const std::vector<InferredField>& fields) {
   return text + "#\n" + Comment("Not inferable, set by hand: " + Join(unread, ", "), "");
 }
 
-std::size_t FabricPorts(const fleet::FleetView& fleet) {
-  std::size_t ports = 0;
-  for (const auto& rail : fleet.rails()) ports += rail.size();
-  return ports;
-}
-
 // YAML for profile::ParseProfiles(); comments list the nodes and ports that differ.
-std::string YamlOf(const fleet::FleetView& fleet, const std::vector<InferredField>& fields) {
-  const std::string nodes = Plural(fleet.nodes().size(), "node");
+std::string YamlOf(const FieldValues& values, const std::vector<InferredField>& fields) {
+  const std::string nodes = Plural(values.nodes().size(), "node");
   std::string text =
       Comment(Format("Profile inferred from the majority of {} with {} of the fabric.", nodes,
-                     Plural(FabricPorts(fleet), "port")),
+                     Plural(values.fabric_ports(), "port")),
               "");
   text += Comment("The majority may be wrong: review each value before use.", "");
   text += Format("name: inferred\ntitle: \"Majority of {}\"\n", nodes);
@@ -127,10 +120,16 @@ std::string YamlOf(const fleet::FleetView& fleet, const std::vector<InferredFiel
 }  // namespace
 
 v1::InferProfileResponse InferProfile(const fleet::FleetView& fleet) {
+  FieldValues values;
+  for (const fleet::NodeView& node : fleet.nodes()) values.Add(node);
+  return InferProfile(values);
+}
+
+v1::InferProfileResponse InferProfile(const FieldValues& values) {
   v1::InferProfileResponse response;
-  const std::vector<InferredField> fields = InferFields(fleet);
+  const std::vector<InferredField> fields = values.Infer();
   for (const InferredField& inferred : fields) Add(inferred, response);
-  response.set_yaml(YamlOf(fleet, fields));
+  response.set_yaml(YamlOf(values, fields));
   return response;
 }
 

@@ -8,11 +8,14 @@
 #pragma once
 
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/infer/majority.h"
 #include "fabric/v1/fabric.pb.h"
 
 namespace fabric::infer {
 
 // `fleet` must not have a profile, because a profile changes which values rules compare.
 v1::InferProfileResponse InferProfile(const fleet::FleetView& fleet);
+// The same for a fleet whose values were taken node by node.
+v1::InferProfileResponse InferProfile(const FieldValues& values);
 
 }  // namespace fabric::infer

@@ -19,12 +19,15 @@ using rules::Group;
 using rules::Member;
 using rules::Value;
 
-// Comparable ports or nodes by value, for one reading.
+using Lines = std::map<Value, std::string>;  // Of a profile; empty: it cannot express the value
+
+// One group of PeerGroups.
 struct PeerGroup {
   const Reading* reading = nullptr;
-  std::map<Value, std::vector<Member>> members;
-  bool tied = false;  // No majority
-  std::string line;   // Of a profile, for the majority's value; empty: no profile can express it
+  const std::map<Value, std::vector<std::size_t>>* members = nullptr;
+  Lines* lines = nullptr;  // Of the reading
+  bool tied = false;       // No majority
+  std::string line = {};   // For the majority's value; empty: no profile can express it
 };
 
 struct Field {
@@ -32,18 +35,26 @@ struct Field {
   std::map<std::string, v1::Expectations> expectations;  // By line
   bool tied = false;                                     // In some group
   std::string inexpressible;  // Value of a majority that no profile can express
+  std::map<const Reading*, Lines> lines;
 };
 
-// "rail0", "mlx5_0/1" without a netdev, empty for a node.
-std::string PortOf(const Member& member) {
-  if (member.port == nullptr) return {};
-  const v1::Port& port = *member.port->port;
-  return port.has_netdev() ? port.netdev() : PortName(*member.port->device, port);
+std::string PortOf(const fleet::PortView& view) {
+  const v1::Port& port = *view.port;
+  return port.has_netdev() ? port.netdev() : PortName(*view.device, port);
 }
 
-std::string NameOf(const Member& member) {
-  const std::string port = PortOf(member);
-  return port.empty() ? member.node->node->name : Format("{} {}", member.node->node->name, port);
+Peer PeerOf(const Member& member) {
+  if (member.port == nullptr) return {.node = member.node->node->name};
+  const fleet::PortView& port = *member.port;
+  return {.node = member.node->node->name,
+          .port = PortOf(port),
+          .rail = port.rail->value(),
+          .model = port.device->model(),
+          .driver = port.device->driver()};
+}
+
+std::string NameOf(const Peer& peer) {
+  return peer.port.empty() ? peer.node : Format("{} {}", peer.node, peer.port);
 }
 
 Group GroupOf(const rules::EqualityRule& equality, const Member& member) {
@@ -57,7 +68,7 @@ Group GroupOf(const rules::EqualityRule& equality, const Member& member) {
 const Value* MajorityOf(const PeerGroup& group) {
   const Value* most = nullptr;
   std::size_t count = 0, all = 0;
-  for (const auto& [value, members] : group.members) {
+  for (const auto& [value, members] : *group.members) {
     all += members.size();
     if (members.size() == count) most = nullptr;
     if (members.size() <= count) continue;
@@ -85,6 +96,14 @@ bool Decide(PeerGroup& group, Field& field) {
   return true;
 }
 
+// Slow: parses a profile.
+const std::string& ProfileLine(const PeerGroup& group, const Value& value) {
+  const auto [at, added] = group.lines->try_emplace(value);
+  if (!added) return at->second;
+  if (const auto expect = ToExpectations(*group.reading, value)) at->second = LineOf(*expect);
+  return at->second;
+}
+
 // A profile with the number of ports or GPUs makes each of them necessary: an idle port or a GPU
 // without a driver would become a fault. Cards for storage are counted without a profile only.
 bool HasIdleParts(std::string_view field, const fleet::NodeView& node) {
@@ -98,80 +117,55 @@ bool HasIdleParts(std::string_view field, const fleet::NodeView& node) {
                                         [](const v1::Gpu& gpu) { return !gpu.has_driver(); });
 }
 
-void Read(const fleet::FleetView& fleet, const Reading& reading, Field& field) {
-  const rules::EqualityRule& equality = *reading.equality;
-  std::map<Group, PeerGroup> groups;
-  const auto take = [&](const Member& member) {
-    if (HasIdleParts(reading.field, *member.node)) return;
-    if (const auto value = equality.value(member))
-      groups[GroupOf(equality, member)].members[*value].push_back(member);
-  };
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    if (equality.of_nodes) {
-      take({.node = &node});
-      continue;
-    }
-    for (const fleet::PortView& port : node.ports)
-      if (port.rail) take({.node = &node, .port = &port});
-  }
-  for (auto& [key, group] : groups) {
-    group.reading = &reading;
-    if (Decide(group, field)) field.groups.push_back(std::move(group));
-  }
-}
-
 struct Counted {
-  Member member;
+  std::size_t peer = 0;
   bool has = false;  // The expected value
   const Reading* reading = nullptr;
   const Value* value = nullptr;
 
-  auto Order() const { return std::tuple(member.node, member.port, has); }
-  bool IsOf(const Counted& other) const {
-    return member.node == other.member.node && member.port == other.member.port;
-  }
+  auto Order() const { return std::tuple(peer, has); }
 };
 
-v1::DifferingValue DifferingOf(const Counted& counted) {
+v1::DifferingValue DifferingOf(const Counted& counted, const Peer& peer) {
   v1::DifferingValue differing;
-  differing.set_node(counted.member.node->node->name);
-  differing.set_port(PortOf(counted.member));
+  differing.set_node(peer.node);
+  differing.set_port(peer.port);
   differing.set_value(counted.reading->equality->show(*counted.value));
   return differing;
 }
 
 // Counts the members that the expected value applies to. A port can have several readings; it
 // differs if one of them does.
-void Count(const Field& field, const std::string& line, bool with_tied, ExpectedValue& expected) {
+void Count(const Field& field, const std::vector<Peer>& peers, const std::string& line,
+           bool with_tied, ExpectedValue& expected) {
   std::vector<Counted> all;
   for (const PeerGroup& group : field.groups) {
     if (group.tied ? !with_tied : group.line != line) continue;
-    for (const auto& [value, members] : group.members) {
-      const auto expect = ToExpectations(*group.reading, value);
-      const bool has = expect && LineOf(*expect) == line;
-      for (const Member& member : members)
-        all.push_back({.member = member, .has = has, .reading = group.reading, .value = &value});
+    for (const auto& [value, members] : *group.members) {
+      const bool has = ProfileLine(group, value) == line;
+      for (const std::size_t peer : members)
+        all.push_back({.peer = peer, .has = has, .reading = group.reading, .value = &value});
     }
   }
   std::sort(all.begin(), all.end(),
             [](const Counted& a, const Counted& b) { return a.Order() < b.Order(); });
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (i > 0 && all[i].IsOf(all[i - 1])) continue;
+    if (i > 0 && all[i].peer == all[i - 1].peer) continue;
     ++expected.total;
     if (all[i].has)
       ++expected.count;
     else
-      expected.differing.push_back(DifferingOf(all[i]));
+      expected.differing.push_back(DifferingOf(all[i], peers[all[i].peer]));
   }
 }
 
-std::string NoMajority(const Field& field) {
+std::string NoMajority(const Field& field, const std::vector<Peer>& peers) {
   std::vector<std::string> sides;
   for (const PeerGroup& group : field.groups) {
     if (!group.tied) continue;
-    for (const auto& [value, members] : group.members) {
+    for (const auto& [value, members] : *group.members) {
       std::vector<std::string> names;
-      for (const Member& member : members) names.push_back(NameOf(member));
+      for (const std::size_t peer : members) names.push_back(NameOf(peers[peer]));
       sides.push_back(
           Format("{} on {}", group.reading->equality->show(value), rules::Listed(names)));
     }
@@ -179,20 +173,21 @@ std::string NoMajority(const Field& field) {
   return "no majority: " + rules::Listed(sides);
 }
 
-InferredField FieldOf(const fleet::FleetView& fleet, std::string_view name, const Field& field) {
+InferredField FieldOf(const std::vector<std::string>& nodes, const std::vector<Peer>& peers,
+                      std::string_view name, const Field& field) {
   InferredField inferred{.field = name, .of_nodes = field.groups[0].reading->equality->of_nodes};
   if (field.expectations.empty()) {
     inferred.not_set_reason =
-        field.tied ? NoMajority(field)
+        field.tied ? NoMajority(field, peers)
                    : Format("most have {}, which a profile cannot express", field.inexpressible);
     return inferred;
   }
   std::vector<MemberValue> all;
   for (const PeerGroup& group : field.groups)
     if (!group.tied)
-      for (const auto& [value, members] : group.members)
-        for (const Member& member : members) all.push_back({member, &group.line});
-  const auto selected = SelectValues(fleet, all, inferred.of_nodes, field.tied);
+      for (const auto& [value, members] : *group.members)
+        for (const std::size_t peer : members) all.push_back({&peers[peer], &group.line});
+  const auto selected = SelectValues(nodes, all, inferred.of_nodes, field.tied);
   if (!selected) {
     std::vector<std::string> lines;
     for (const auto& [line, expect] : field.expectations) lines.push_back(line);
@@ -204,9 +199,10 @@ InferredField FieldOf(const fleet::FleetView& fleet, std::string_view name, cons
     ExpectedValue& expected = inferred.values.emplace_back();
     expected.expect = field.expectations.at(*value.line);
     expected.where = value.where;
-    Count(field, *value.line, value.where.empty(), expected);
+    Count(field, peers, *value.line, value.where.empty(), expected);
   }
-  if (field.tied && !inferred.values[0].where.empty()) inferred.not_set_reason = NoMajority(field);
+  if (field.tied && !inferred.values[0].where.empty())
+    inferred.not_set_reason = NoMajority(field, peers);
   if (!field.inexpressible.empty() && inferred.not_set_reason.empty())
     inferred.not_set_reason =
         Format("where most have {}, which a profile cannot express", field.inexpressible);
@@ -215,14 +211,50 @@ InferredField FieldOf(const fleet::FleetView& fleet, std::string_view name, cons
 
 }  // namespace
 
-std::vector<InferredField> InferFields(const fleet::FleetView& fleet) {
+FieldValues::FieldValues() : readings_(Readings()), values_(readings_.size()) {}
+
+void FieldValues::Take(std::size_t reading, const Member& member, std::size_t peer) {
+  const rules::EqualityRule& equality = *readings_[reading].equality;
+  auto value = equality.value(member);
+  if (!value) return;
+  Group group = GroupOf(equality, member);
+  group.like = Kept(group.like);
+  value->text = Kept(value->text);
+  values_[reading][group][*value].push_back(peer);
+}
+
+void FieldValues::Add(const fleet::NodeView& node) {
+  const std::size_t first = peers_.size();
+  nodes_.push_back(node.node->name);
+  peers_.push_back(PeerOf({.node = &node}));
+  for (const fleet::PortView& port : node.ports)
+    if (port.rail) peers_.push_back(PeerOf({.node = &node, .port = &port}));
+  fabric_ports_ += peers_.size() - first - 1;
+  for (std::size_t reading = 0; reading < readings_.size(); ++reading) {
+    if (HasIdleParts(readings_[reading].field, node)) continue;
+    if (readings_[reading].equality->of_nodes) {
+      Take(reading, {.node = &node}, first);
+      continue;
+    }
+    std::size_t peer = first;
+    for (const fleet::PortView& port : node.ports)
+      if (port.rail) Take(reading, {.node = &node, .port = &port}, ++peer);
+  }
+}
+
+std::vector<InferredField> FieldValues::Infer() const {
   std::vector<InferredField> fields;
-  const std::vector<Reading> readings = Readings();
-  for (std::size_t i = 0; i < readings.size();) {
+  for (std::size_t i = 0; i < readings_.size();) {
     Field field;
-    const std::string_view name = readings[i].field;
-    for (; i < readings.size() && readings[i].field == name; ++i) Read(fleet, readings[i], field);
-    if (!field.groups.empty()) fields.push_back(FieldOf(fleet, name, field));
+    const std::string_view name = readings_[i].field;
+    for (; i < readings_.size() && readings_[i].field == name; ++i) {
+      Lines& lines = field.lines[&readings_[i]];
+      for (const auto& [key, members] : values_[i]) {
+        PeerGroup group{.reading = &readings_[i], .members = &members, .lines = &lines};
+        if (Decide(group, field)) field.groups.push_back(std::move(group));
+      }
+    }
+    if (!field.groups.empty()) fields.push_back(FieldOf(nodes_, peers_, name, field));
   }
   return fields;
 }

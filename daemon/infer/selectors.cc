@@ -9,8 +9,6 @@
 namespace fabric::infer {
 namespace {
 
-using rules::Member;
-
 // Properties that a selector can match.
 struct Cell {
   std::optional<std::uint32_t> rail;
@@ -22,16 +20,15 @@ struct Cell {
 
 enum class By { kRail, kModel, kDriver, kRailAndModel, kRailAndDriver, kNode };
 
-Cell CellOf(const Member& member, By by) {
+Cell CellOf(const Peer& peer, By by) {
   Cell cell;
   if (by == By::kNode) {
-    cell.node = member.node->node->name;
+    cell.node = peer.node;
     return cell;
   }
-  const fleet::PortView& port = *member.port;
-  if (by != By::kModel && by != By::kDriver && port.rail) cell.rail = port.rail->value();
-  if (by == By::kModel || by == By::kRailAndModel) cell.model = port.device->model();
-  if (by == By::kDriver || by == By::kRailAndDriver) cell.driver = port.device->driver();
+  if (by != By::kModel && by != By::kDriver) cell.rail = peer.rail;
+  if (by == By::kModel || by == By::kRailAndModel) cell.model = peer.model;
+  if (by == By::kDriver || by == By::kRailAndDriver) cell.driver = peer.driver;
   return cell;
 }
 
@@ -50,7 +47,7 @@ using Cells = std::map<Cell, CellValue>;
 std::optional<Cells> Divide(const std::vector<MemberValue>& members, By by) {
   Cells cells;
   for (const MemberValue& one : members) {
-    const Cell cell = CellOf(one.member, by);
+    const Cell cell = CellOf(*one.peer, by);
     CellValue& value = cells[cell];
     if (value.line != nullptr && *value.line != *one.line) return {};
     if (!CanBeSelected(cell, by)) return {};
@@ -61,20 +58,20 @@ std::optional<Cells> Divide(const std::vector<MemberValue>& members, By by) {
 }
 
 // "gpu-*" if it matches exactly these nodes of the fleet; else all names.
-std::vector<std::string> Patterns(const fleet::FleetView& fleet,
+std::vector<std::string> Patterns(const std::vector<std::string>& fleet,
                                   const std::vector<std::string_view>& nodes) {
   std::vector<std::string> all(nodes.begin(), nodes.end());
   std::string_view begin = nodes[0];
   for (const std::string_view node : nodes)
     while (!node.starts_with(begin)) begin.remove_suffix(1);
   if (nodes.size() < 2 || begin.empty()) return all;
-  const auto meant = static_cast<std::size_t>(std::count_if(
-      fleet.nodes().begin(), fleet.nodes().end(),
-      [&](const fleet::NodeView& node) { return node.node->name.starts_with(begin); }));
+  const auto meant = static_cast<std::size_t>(std::ranges::count_if(
+      fleet, [&](const std::string& node) { return node.starts_with(begin); }));
   return meant == nodes.size() ? std::vector{std::string(begin) + "*"} : all;
 }
 
-std::vector<v1::Selector> Selectors(const fleet::FleetView& fleet, const std::vector<Cell>& cells) {
+std::vector<v1::Selector> Selectors(const std::vector<std::string>& fleet,
+                                    const std::vector<Cell>& cells) {
   // Combines the rails of one kind.
   std::map<std::pair<std::string_view, std::string_view>, v1::Selector> by_kind;
   std::vector<std::string_view> nodes;
@@ -94,7 +91,7 @@ std::vector<v1::Selector> Selectors(const fleet::FleetView& fleet, const std::ve
   return selectors;
 }
 
-std::vector<SelectedValue> ValuesOf(const fleet::FleetView& fleet, const Cells& cells,
+std::vector<SelectedValue> ValuesOf(const std::vector<std::string>& fleet, const Cells& cells,
                                     bool some_undecided) {
   std::map<std::string, std::vector<Cell>> by_line;
   std::map<std::string, std::pair<std::size_t, const std::string*>> members;
@@ -123,7 +120,7 @@ std::size_t SelectorsIn(const std::vector<SelectedValue>& values) {
 
 }  // namespace
 
-std::optional<std::vector<SelectedValue>> SelectValues(const fleet::FleetView& fleet,
+std::optional<std::vector<SelectedValue>> SelectValues(const std::vector<std::string>& nodes,
                                                        const std::vector<MemberValue>& members,
                                                        bool of_nodes, bool some_undecided) {
   if (std::all_of(members.begin(), members.end(),
@@ -136,7 +133,7 @@ std::optional<std::vector<SelectedValue>> SelectValues(const fleet::FleetView& f
   for (const By by : of_nodes ? std::span<const By>(kNodes) : std::span<const By>(kPorts)) {
     const auto cells = Divide(members, by);
     if (!cells) continue;
-    std::vector<SelectedValue> values = ValuesOf(fleet, *cells, some_undecided);
+    std::vector<SelectedValue> values = ValuesOf(nodes, *cells, some_undecided);
     if (!best || SelectorsIn(values) < SelectorsIn(*best)) best = std::move(values);
   }
   return best;

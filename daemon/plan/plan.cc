@@ -307,8 +307,11 @@ Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
 Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                       const std::set<std::string>& probed_lately, const fleet::Sites& sites) {
   ASSIGN_OR_RETURN(Candidates found, FindPorts(fleet, spec, probed_lately, sites));
-  if (fleet.nodes().empty())
-    return Status(Code::kFailedPrecondition, "nothing to probe: no node is connected");
+  return MakePlan(std::move(found), !fleet.nodes().empty(), spec);
+}
+
+Result<Plan> MakePlan(Candidates found, bool known, const v1::CampaignSpec& spec) {
+  if (!known) return Status(Code::kFailedPrecondition, "nothing to probe: no node is connected");
   return Schedule({.ports = std::move(found.ports),
                    .leaf_names = std::move(found.leaf_names),
                    .pod_names = std::move(found.pod_names),

@@ -63,6 +63,10 @@ Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spe
                       const std::set<std::string>& probed_lately = {},
                       const fleet::Sites& sites = {});
 
+// The same for ports that were found by a PortFinder; `known`: it was given a node.
+struct Candidates;
+Result<Plan> MakePlan(Candidates found, bool known, const v1::CampaignSpec& spec);
+
 // The same for a given list of ports, all of which take part. `ports`: sorted by rail, then by
 // node.
 Result<Plan> MakePlan(std::vector<Port> ports, std::vector<std::string> leaf_names,

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/suggest.h"
 #include "base/text.h"
@@ -53,68 +54,31 @@ std::optional<v1::CoverageGap> Obstacle(const PortView& view, const v1::ProbePor
 // names only.
 class Locations {
  public:
-  Locations(const fleet::Sites& sites, Candidates& out) : sites_(sites), out_(out) {}
+  explicit Locations(Candidates& out) : out_(out) {}
 
-  // Call for all ports before Locate(): registers the chassis ids of leaf names.
-  void AddNeighbor(const PortView& port) {
-    const fleet::Site site = sites_.Of(port);
-    if (port.neighbor != nullptr && !site.leaf.empty()) (void)LeafOf(port, site);
-  }
-
-  void Locate(const PortView& view, Port& port) {
-    const fleet::Site site = sites_.Of(view);
-    if (!site.leaf.empty()) port.leaf = LeafOf(view, site);
-    if (site.pod.empty()) return;
-    const auto [at, added] = pods_.emplace(site.pod, static_cast<PodIndex>(out_.pod_names.size()));
-    if (added) out_.pod_names.push_back(site.pod);
-    port.pod = at->second;
-  }
-
- private:
-  LeafIndex LeafOf(const PortView& port, const fleet::Site& site) {
-    const std::string chassis =
-        port.neighbor == nullptr ? std::string() : port.neighbor->chassis_id();
+  LeafIndex LeafOf(const std::string& leaf, const std::string& chassis) {
     if (chassis.empty())
-      if (const auto known = by_name_.find(site.leaf); known != by_name_.end())
-        return known->second;
-    const auto [at, added] = by_chassis_.emplace(chassis.empty() ? site.leaf : chassis,
+      if (const auto known = by_name_.find(leaf); known != by_name_.end()) return known->second;
+    const auto [at, added] = by_chassis_.emplace(chassis.empty() ? leaf : chassis,
                                                  static_cast<LeafIndex>(out_.leaf_names.size()));
     if (added) {
-      out_.leaf_names.push_back(site.leaf);
-      by_name_.emplace(site.leaf, at->second);
+      out_.leaf_names.push_back(leaf);
+      by_name_.emplace(leaf, at->second);
     }
     return at->second;
   }
 
-  const fleet::Sites& sites_;
+  PodIndex PodOf(const std::string& pod) {
+    const auto [at, added] = pods_.emplace(pod, static_cast<PodIndex>(out_.pod_names.size()));
+    if (added) out_.pod_names.push_back(pod);
+    return at->second;
+  }
+
+ private:
   Candidates& out_;
   std::map<std::string, LeafIndex> by_chassis_, by_name_;
   std::map<std::string, PodIndex> pods_;
 };
-
-Status CheckNode(const fleet::FleetView& fleet, std::string_view field, const std::string& node) {
-  if (fleet.Find(node) != nullptr) return {};
-  std::vector<std::string_view> names;
-  for (const fleet::NodeView& known : fleet.nodes()) names.push_back(known.node->name);
-  return Status(Code::kInvalidArgument, UnknownName("node", node, names)).In(field);
-}
-
-Status CheckNodes(const fleet::FleetView& fleet, const v1::CampaignSpec& spec) {
-  for (const std::string& node : spec.nodes()) RETURN_IF_ERROR(CheckNode(fleet, "nodes", node));
-  return spec.hub().empty() ? Status() : CheckNode(fleet, "hub", spec.hub());
-}
-
-Status CheckRails(const fleet::FleetView& fleet, const v1::CampaignSpec& spec) {
-  for (const std::uint32_t rail : spec.rails()) {
-    if (rail < fleet.rails().size()) continue;
-    return {Code::kInvalidArgument,
-            fleet.rails().empty()
-                ? Format("rails: unknown rail {}; the connected nodes have none", rail)
-                : Format("rails: unknown rail {}; the connected nodes have 0 to {}", rail,
-                         fleet.rails().size() - 1)};
-  }
-  return {};
-}
 
 v1::ProbePort ToProbePort(const PortView& port) {
   v1::ProbePort out;
@@ -127,35 +91,86 @@ v1::ProbePort ToProbePort(const PortView& port) {
 
 }  // namespace
 
+PortFinder::PortFinder(const v1::CampaignSpec& spec, std::set<std::string> probed_lately)
+    : spec_(spec),
+      probed_lately_(std::move(probed_lately)),
+      asked_nodes_(spec.nodes().begin(), spec.nodes().end()),
+      asked_rails_(spec.rails().begin(), spec.rails().end()) {
+  if (!asked_nodes_.empty() && !spec.hub().empty()) asked_nodes_.insert(spec.hub());
+}
+
+void PortFinder::Add(const fleet::NodeView& node, const fleet::Sites& sites) {
+  nodes_.insert(node.node->name);
+  const bool asked = asked_nodes_.empty() || asked_nodes_.contains(node.node->name);
+  for (const PortView& view : node.ports) {
+    if (!view.rail) continue;
+    Found& found = found_.emplace_back();
+    found.port = {.port = ToProbePort(view), .network = view.port->link_layer()};
+    found.site = sites.Of(view);
+    found.has_neighbor = view.neighbor != nullptr;
+    if (found.has_neighbor) found.chassis = view.neighbor->chassis_id();
+    found.asked = asked && (asked_rails_.empty() || asked_rails_.contains(view.rail->value()));
+    if (!found.asked) continue;
+    const bool check_traffic =
+        !spec_.include_busy() && !probed_lately_.contains(PortName(found.port.port));
+    found.obstacle = Obstacle(view, found.port.port, check_traffic);
+  }
+}
+
+Status PortFinder::CheckNode(std::string_view field, const std::string& node) const {
+  if (nodes_.contains(node)) return {};
+  const std::vector<std::string_view> names(nodes_.begin(), nodes_.end());
+  return Status(Code::kInvalidArgument, UnknownName("node", node, names)).In(field);
+}
+
+Status PortFinder::CheckSpec() const {
+  for (const std::string& node : spec_.nodes()) RETURN_IF_ERROR(CheckNode("nodes", node));
+  if (!spec_.hub().empty()) RETURN_IF_ERROR(CheckNode("hub", spec_.hub()));
+  std::uint32_t rails = 0;
+  for (const Found& found : found_) rails = std::max(rails, found.port.port.rail() + 1);
+  for (const std::uint32_t rail : spec_.rails()) {
+    if (rail < rails) continue;
+    return {Code::kInvalidArgument,
+            rails == 0 ? Format("rails: unknown rail {}; the connected nodes have none", rail)
+                       : Format("rails: unknown rail {}; the connected nodes have 0 to {}", rail,
+                                rails - 1)};
+  }
+  return {};
+}
+
+Result<Candidates> PortFinder::Find() && {
+  RETURN_IF_ERROR(CheckSpec());
+  std::stable_sort(found_.begin(), found_.end(), [](const Found& one, const Found& other) {
+    const v1::ProbePort& a = one.port.port;
+    const v1::ProbePort& b = other.port.port;
+    return a.rail() != b.rail() ? a.rail() < b.rail() : a.node() < b.node();
+  });
+  Candidates candidates;
+  Locations locations(candidates);
+  // All chassis ids first: a name alone means the switch with this name.
+  for (const Found& found : found_)
+    if (found.has_neighbor && !found.site.leaf.empty())
+      (void)locations.LeafOf(found.site.leaf, found.chassis);
+  for (Found& found : found_) {
+    if (!found.asked) continue;
+    if (found.obstacle) {
+      candidates.skipped.push_back(*std::move(found.obstacle));
+      continue;
+    }
+    if (!found.site.leaf.empty())
+      found.port.leaf = locations.LeafOf(found.site.leaf, found.chassis);
+    if (!found.site.pod.empty()) found.port.pod = locations.PodOf(found.site.pod);
+    candidates.ports.push_back(std::move(found.port));
+  }
+  return candidates;
+}
+
 Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                              const std::set<std::string>& probed_lately,
                              const fleet::Sites& sites) {
-  RETURN_IF_ERROR(CheckNodes(fleet, spec));
-  RETURN_IF_ERROR(CheckRails(fleet, spec));
-  std::set<std::string> nodes(spec.nodes().begin(), spec.nodes().end());
-  if (!nodes.empty() && !spec.hub().empty()) nodes.insert(spec.hub());
-  const std::set<std::uint32_t> rails(spec.rails().begin(), spec.rails().end());
-
-  Candidates found;
-  Locations locations(sites, found);
-  for (const auto& rail : fleet.rails())
-    for (const PortView& view : rail) locations.AddNeighbor(view);
-  for (std::uint32_t rail = 0; rail < fleet.rails().size(); ++rail) {
-    if (!rails.empty() && !rails.contains(rail)) continue;
-    for (const PortView& view : fleet.rails()[rail]) {
-      if (!nodes.empty() && !nodes.contains(view.node->name)) continue;
-      Port port{.port = ToProbePort(view), .network = view.port->link_layer()};
-      const bool check_traffic =
-          !spec.include_busy() && !probed_lately.contains(PortName(port.port));
-      if (auto obstacle = Obstacle(view, port.port, check_traffic)) {
-        found.skipped.push_back(*std::move(obstacle));
-        continue;
-      }
-      locations.Locate(view, port);
-      found.ports.push_back(std::move(port));
-    }
-  }
-  return found;
+  PortFinder finder(spec, probed_lately);
+  for (const fleet::NodeView& node : fleet.nodes()) finder.Add(node, sites);
+  return std::move(finder).Find();
 }
 
 }  // namespace fabric::plan

@@ -1,8 +1,11 @@
 // Selection of the ports that can be probed. Pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -22,5 +25,37 @@ struct Candidates {
 // INVALID_ARGUMENT: unknown node or rail.
 Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                              const std::set<std::string>& probed_lately, const fleet::Sites& sites);
+
+// The same, node by node: keeps nothing of the views.
+class PortFinder {
+ public:
+  // Ports named in `probed_lately` are not checked for traffic.
+  PortFinder(const v1::CampaignSpec& spec, std::set<std::string> probed_lately);
+
+  // Each node once, in any order.
+  void Add(const fleet::NodeView& node, const fleet::Sites& sites);
+  Result<Candidates> Find() &&;
+  bool empty() const { return nodes_.empty(); }
+
+ private:
+  struct Found {
+    Port port;
+    fleet::Site site;
+    std::string chassis;  // Of the LLDP neighbor
+    bool has_neighbor = false;
+    bool asked = false;                       // By the spec
+    std::optional<v1::CoverageGap> obstacle;  // Why it cannot be probed
+  };
+
+  Status CheckNode(std::string_view field, const std::string& node) const;
+  Status CheckSpec() const;
+
+  const v1::CampaignSpec spec_;
+  const std::set<std::string> probed_lately_;
+  std::set<std::string> asked_nodes_;  // Empty: all
+  std::set<std::uint32_t> asked_rails_;
+  std::set<std::string> nodes_;  // All
+  std::vector<Found> found_;     // All ports with a rail
+};
 
 }  // namespace fabric::plan

@@ -37,19 +37,6 @@ bool IsTemporary(const Status& status) {
 constexpr std::int64_t kFirstPending = std::int64_t{1} << 62;
 constexpr std::string_view kBackupInfix = ".backup-";
 
-// Their names are ordered by time.
-void RemoveOldBackups(const std::string& path, std::size_t keep) {
-  const std::filesystem::path file(path);
-  const std::string prefix = file.filename().string() + std::string(kBackupInfix);
-  std::error_code ignored;
-  std::set<std::filesystem::path> backups;
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
-    if (entry.path().filename().string().starts_with(prefix)) backups.insert(entry.path());
-  for (; backups.size() > keep; backups.erase(backups.begin()))
-    std::filesystem::remove(*backups.begin(), ignored);
-}
-
 }  // namespace
 
 void BufferedStore::Note(const Status& status) {
@@ -190,16 +177,26 @@ Status BufferedStore::Durably(const std::function<Status(Store&)>& writes) {
   return {};
 }
 
-Result<v1::Backup> BufferedStore::Backup(Moment now) {
+Result<BufferedStore::BackupRun> BufferedStore::BeginBackup(Moment now) {
   if (!Repeat(pending_count_)) return Status(Code::kUnavailable, condition_.failure.message());
-  v1::Backup backup;
-  backup.set_path(Format("{}{}{}", store_.path(), kBackupInfix, FileStamp(now.wall)));
-  *backup.mutable_created_at() = ToProto(now.wall);
-  RETURN_IF_ERROR(store_.Backup(backup.path()));
+  BackupRun run;
+  run.backup.set_path(Format("{}{}{}", store_.path(), kBackupInfix, FileStamp(now.wall)));
+  *run.backup.mutable_created_at() = ToProto(now.wall);
+  ASSIGN_OR_RETURN(run.steps, store_.BeginBackup(run.backup.path()));
+  return run;
+}
+
+// Their names are ordered by time.
+void BufferedStore::RemoveOldBackups(const std::string& path) {
+  const std::filesystem::path file(path);
+  const std::string prefix = file.filename().string() + std::string(kBackupInfix);
   std::error_code ignored;
-  backup.set_bytes(std::filesystem::file_size(backup.path(), ignored));
-  RemoveOldBackups(store_.path(), kBackupsMax);
-  return last_backup_.emplace(std::move(backup));
+  std::set<std::filesystem::path> backups;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (entry.path().filename().string().starts_with(prefix)) backups.insert(entry.path());
+  for (; backups.size() > kBackupsMax; backups.erase(backups.begin()))
+    std::filesystem::remove(*backups.begin(), ignored);
 }
 
 void BufferedStore::Tick(Moment now) {

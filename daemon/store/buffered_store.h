@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,10 +56,17 @@ class BufferedStore {
   // failure.
   Status Durably(const std::function<Status(Store&)>& writes);
 
-  // Copies the file to PATH.backup-TIME and removes all but the newest kBackupsMax of these copies.
+  // A copy of the file at PATH.backup-TIME, in steps between which the store can be used.
   // UNAVAILABLE when there are pending writes that the disk refuses.
+  struct BackupRun {
+    std::unique_ptr<BackupSteps> steps;
+    v1::Backup backup;
+  };
+  Result<BackupRun> BeginBackup(Moment now);
+  void EndBackup(const v1::Backup& backup) { last_backup_ = backup; }
+  // Removes all but the newest kBackupsMax copies of the file with this path.
   static constexpr std::size_t kBackupsMax = 5;
-  Result<v1::Backup> Backup(Moment now);
+  static void RemoveOldBackups(const std::string& path);
   const std::optional<v1::Backup>& last_backup() const { return last_backup_; }
 
   // Reads: as in Store, with the pending writes.

@@ -161,15 +161,24 @@ Result<std::int64_t> Database::Number(std::string_view sql) {
   return statement.Number(0);
 }
 
-Status Database::CopyTo(Database& target) {
+void DatabaseCopy::Finish::operator()(sqlite3_backup* copy) const {
+  sqlite3_backup_finish(copy);
+}
+
+Result<DatabaseCopy> DatabaseCopy::Begin(Database& from, Database& to) {
   sqlite3_backup* const copy =
-      sqlite3_backup_init(target.connection_.get(), "main", connection_.get(), "main");
+      sqlite3_backup_init(to.connection_.get(), "main", from.connection_.get(), "main");
   if (copy == nullptr)
-    return Failure(target.connection_.get(), sqlite3_errcode(target.connection_.get()),
-                   target.path_);
-  sqlite3_backup_step(copy, -1);
-  const int result = sqlite3_backup_finish(copy);
-  return result == SQLITE_OK ? Status() : Failure(target.connection_.get(), result, target.path_);
+    return Failure(to.connection_.get(), sqlite3_errcode(to.connection_.get()), to.path_);
+  return DatabaseCopy(copy, to);
+}
+
+Result<bool> DatabaseCopy::Step(int pages) {
+  const int result = sqlite3_backup_step(copy_.get(), pages);
+  if (result == SQLITE_OK) return false;
+  const int finished = sqlite3_backup_finish(copy_.release());
+  if (result == SQLITE_DONE && finished == SQLITE_OK) return true;
+  return Failure(to_->connection_.get(), finished == SQLITE_OK ? result : finished, to_->path_);
 }
 
 }  // namespace fabric::store

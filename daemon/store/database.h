@@ -10,6 +10,7 @@
 #include "base/status.h"
 
 struct sqlite3;
+struct sqlite3_backup;
 struct sqlite3_stmt;
 
 namespace fabric::store {
@@ -54,8 +55,6 @@ class Database {
   Result<Statement> Prepare(std::string_view sql);
   // The first column of the only row.
   Result<std::int64_t> Number(std::string_view sql);
-  // Copies all content into `target`, which must be empty.
-  Status CopyTo(Database& target);
 
   const std::string& path() const { return path_; }
 
@@ -65,8 +64,28 @@ class Database {
   };
   Database(sqlite3* connection, std::string path);
 
+  friend class DatabaseCopy;
+
   std::unique_ptr<sqlite3, Close> connection_;
   std::string path_;
+};
+
+// Copies all content of a database into an empty one. Between two steps the source can be used;
+// what is written to it meanwhile is copied as well. Must not outlive its databases.
+class DatabaseCopy {
+ public:
+  static Result<DatabaseCopy> Begin(Database& from, Database& to);
+  // Copies at most so many pages. True: the copy is complete and committed.
+  Result<bool> Step(int pages);
+
+ private:
+  struct Finish {
+    void operator()(sqlite3_backup* copy) const;
+  };
+  DatabaseCopy(sqlite3_backup* copy, Database& to) : copy_(copy), to_(&to) {}
+
+  std::unique_ptr<sqlite3_backup, Finish> copy_;
+  Database* to_;
 };
 
 }  // namespace fabric::store

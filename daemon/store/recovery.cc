@@ -1,7 +1,11 @@
 #include "daemon/store/recovery.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -238,6 +242,58 @@ Status Replace(const std::string& path, WallTime now, Damage& damage) {
 }
 
 }  // namespace
+
+namespace {
+
+// A damaged file may be replaced, but not one that another process has open.
+Status CheckUnused(const std::string& path) {
+  const Status status = OpenDatabase(path).status();
+  return status.code() == Code::kUnavailable ? status : Status();
+}
+
+Status GiveToOwnerOfDirectory(const std::string& path) {
+  struct stat directory {};
+  const std::string parent = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
+  if (::geteuid() != 0 || ::stat(parent.c_str(), &directory) != 0) return {};
+  if (::chown(path.c_str(), directory.st_uid, directory.st_gid) == 0) return {};
+  return FromErrno(errno, path + ": cannot change the owner");
+}
+
+// The new file next to the state file, checked and migrated.
+Status Prepare(const std::string& backup, const std::string& next) {
+  Remove(next);
+  std::error_code error;
+  fs::copy_file(backup, next, error);
+  if (error) return FromErrno(error.value(), Format("cannot copy {} to {}", backup, next));
+  ASSIGN_OR_RETURN(Database database, OpenChecked(next));
+  // OpenDatabase has made it private; closing it writes its log into it.
+  return database.Execute("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE);");
+}
+
+}  // namespace
+
+Result<std::string> Restore(const std::string& backup, const std::string& path, WallTime now) {
+  if (!fs::exists(backup)) return Status(Code::kNotFound, backup + ": no such file");
+  if (!IsStateFile(backup))
+    return Status(Code::kFailedPrecondition,
+                  backup + ": expected a backup of fabricd's state file, saw another file");
+  const bool exists = fs::exists(path);
+  if (exists && fs::equivalent(backup, path))
+    return Status(Code::kInvalidArgument, backup + ": is the state file itself");
+  if (exists) RETURN_IF_ERROR(CheckUnused(path));
+  const std::string next = path + std::string(kRecovered);
+  if (const Status prepared = Prepare(backup, next); !prepared.ok()) {
+    Remove(next);
+    return prepared.In(backup);
+  }
+  RETURN_IF_ERROR(GiveToOwnerOfDirectory(next));
+  const std::string aside = Format("{}.replaced-{}", path, FileStamp(now));
+  // Killed between these steps, the next start continues.
+  if (exists) RETURN_IF_ERROR(Rename(path, aside));
+  RETURN_IF_ERROR(Install(path, aside));
+  RETURN_IF_ERROR(SyncDirectoryOf(path));
+  return exists ? aside : std::string();
+}
 
 std::string FileStamp(WallTime time) {
   std::string stamp = ToString(ToProto(time));

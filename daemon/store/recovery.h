@@ -15,6 +15,12 @@ namespace fabric::store {
 // other programs are left alone and refused.
 Result<Database> OpenOrRecover(const std::string& path, WallTime now, Damage& damage);
 
+// Replaces the state file at `path` by a backup, while no fabricd uses it. The previous file is
+// moved to PATH.replaced-TIME, which is returned; empty: there was none. A file that is not a
+// backup, or is damaged, is refused and nothing changes. As root, the file gets the owner of its
+// directory.
+Result<std::string> Restore(const std::string& backup, const std::string& path, WallTime now);
+
 // Time in names of files: "20261123T180000Z".
 std::string FileStamp(WallTime time);
 

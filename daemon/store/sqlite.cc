@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -12,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/atomic_file.h"
 #include "base/text.h"
 #include "daemon/store/counter_marks.h"
 #include "daemon/store/database.h"
@@ -20,8 +18,11 @@
 #include "daemon/store/retention.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/setting_changes.h"
+#include "daemon/store/sqlite_backup.h"
 #include "daemon/store/store.h"
+#include "proto/bounds.h"
 #include "proto/timestamps.h"
+#include "proto/wire_check.h"
 
 namespace fabric::store {
 namespace {
@@ -106,6 +107,24 @@ Result<Statements> Statements::Make(Database& database) {
       std::move(resolved_findings), std::move(findings_from),   std::move(history),
       std::move(silences),          std::move(campaigns),       std::move(results),
       std::move(certificates),      std::move(schedules)};
+}
+
+// Of a row. Snapshots grow by changes, to twice a message at most.
+constexpr Bound kRowBytes = {"stored_message_bytes", 64 << 20, "bytes", "Row of the state file."};
+constexpr Bound kNodeBytes = {"stored_node_bytes", 2 * Limit("agent_message_bytes"), "bytes",
+                              "Snapshot in the state file."};
+constexpr Bound kNodeMemory = {"stored_node_memory", 2 * Limit("agent_message_memory"), "bytes",
+                               "Memory of a snapshot in the state file."};
+
+// Whether the row was changed by hand, or is from an earlier version: it would take much memory.
+template <class Message>
+bool IsTooLarge(std::string_view bytes) {
+  return bytes.size() > kRowBytes.limit;
+}
+template <>
+bool IsTooLarge<v1::NodeSnapshot>(std::string_view bytes) {
+  static const WireCheck check(*v1::NodeSnapshot::descriptor(), kNodeBytes, kNodeMemory);
+  return check.Check(bytes).excess.has_value();
 }
 
 constexpr std::int64_t kEpochMax = 4'102'444'800;  // The wall clock counts up to the year 2100.
@@ -227,6 +246,7 @@ class SqliteStore final : public Store {
     return Prune(database_, Bounds(), now);
   }
   Status Backup(const std::string& path) override;
+  Result<std::unique_ptr<BackupSteps>> BeginBackup(const std::string& path) override;
   std::uint64_t epoch() const override { return epoch_; }
   const Damage& damage() const override { return damage_; }
   const std::string& path() const override { return database_.path(); }
@@ -259,10 +279,12 @@ Result<std::vector<Message>> SqliteStore::Read(Statement& query) {
     ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return messages;
     const std::string_view bytes = query.Bytes(1);
-    if (messages.emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      continue;
-    messages.pop_back();
-    ++damage_.rows;
+    Message message;
+    if (!IsTooLarge<Message>(bytes) &&
+        message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      messages.push_back(std::move(message));
+    else
+      ++damage_.rows;
   }
 }
 
@@ -288,16 +310,15 @@ Status SqliteStore::Durably(const std::function<Status()>& writes) {
 }
 
 Status SqliteStore::Backup(const std::string& path) {
-  if (std::filesystem::exists(path))
-    return {Code::kAlreadyExists, path + ": expected no file, saw one"};
-  const Status status = [&]() -> Status {
-    ASSIGN_OR_RETURN(Database copy, Database::Open(path));
-    return database_.CopyTo(copy);
-  }();
-  if (status.ok()) return SyncDirectoryOf(path);
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  return status;
+  ASSIGN_OR_RETURN(const auto steps, BeginBackup(path));
+  while (true) {
+    ASSIGN_OR_RETURN(const bool done, steps->Step());
+    if (done) return {};
+  }
+}
+
+Result<std::unique_ptr<BackupSteps>> SqliteStore::BeginBackup(const std::string& path) {
+  return SqliteBackup::Begin(database_, path);
 }
 
 Status SqliteStore::PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) {

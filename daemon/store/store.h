@@ -43,6 +43,17 @@ struct Damage {
   std::uint64_t rows = 0;       // Skipped because they cannot be decoded
 };
 
+// A backup in steps. Destroying it before the last step removes the file.
+class BackupSteps {
+ public:
+  virtual ~BackupSteps() = default;
+  // Copies some more. True: the copy is complete and on the disk. After a failure it has ended.
+  virtual Result<bool> Step() = 0;
+  // Writes what has been copied to the disk, so that the last step is short. May be called while
+  // another thread uses the store.
+  virtual void Flush() {}
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -73,6 +84,9 @@ class Store {
   virtual Result<bool> Maintain(Duration ran, WallTime now) = 0;
   // Writes a consistent copy to a new file with mode 0600. ALREADY_EXISTS if there is a file.
   virtual Status Backup(const std::string& path) = 0;
+  // The same in steps, between which the store can be used: the copy has what is in the store at
+  // the last step. Must not outlive the store. By default, there is one step.
+  virtual Result<std::unique_ptr<BackupSteps>> BeginBackup(const std::string& path);
 
   // Number of this opening of the file: larger than that of all earlier ones, also if the clock is
   // set back. For ids that must not repeat.

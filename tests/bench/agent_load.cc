@@ -32,6 +32,7 @@
 #include "base/tls/issuer.h"
 #include "fabric/v1/agent.grpc.pb.h"
 #include "fabric/v1/fabric.grpc.pb.h"
+#include "proto/settings_digest.h"
 #include "proto/snapshot_change.h"
 #include "proto/timestamps.h"
 #include "tests/testing/counter_rates.h"
@@ -116,6 +117,8 @@ class Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::Contro
   }
   bool welcomed() const { return welcomed_; }
   bool wants_snapshot() { return wants_snapshot_.exchange(false); }
+  bool resumes() { return resumes_.exchange(false); }  // The controller knows its settings.
+  Duration spread() const { return std::chrono::milliseconds(spread_ms_.load()); }
   bool done() const { return done_; }
 
   void OnReadDone(bool ok) override {
@@ -123,8 +126,11 @@ class Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::Contro
     if (incoming_.has_welcome()) {
       measured_.welcome.Add(MillisecondsSince(began_));
       ++measured_.connected;
+      const v1::Welcome& welcome = incoming_.welcome();
+      spread_ms_ = welcome.reconnect_spread_ms();
+      resumes_ = welcome.settings_known();
+      wants_snapshot_ = !welcome.settings_known() && !welcome.wait_for_request();
       welcomed_ = true;
-      wants_snapshot_ = true;
     }
     if (incoming_.has_snapshot_request()) wants_snapshot_ = true;
     StartRead(&incoming_);
@@ -154,7 +160,8 @@ class Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::Contro
   std::mutex mutex_;
   std::queue<v1::AgentMessage> outgoing_;
   bool closed_ = false;
-  std::atomic<bool> welcomed_ = false, wants_snapshot_ = false, done_ = false;
+  std::atomic<bool> welcomed_ = false, wants_snapshot_ = false, resumes_ = false, done_ = false;
+  std::atomic<std::uint32_t> spread_ms_ = 0;
 };
 
 struct Load {
@@ -222,16 +229,19 @@ class LoadAgent {
   void Tick(Time now) {
     if (stream_ != nullptr && stream_->done()) {
       backoff_ = stream_->welcomed() ? Duration(500ms) : std::min<Duration>(backoff_ * 2, 30s);
+      if (stream_->welcomed()) spread_ = stream_->spread();
       stream_.reset();
-      const double share = std::uniform_real_distribution(0.5, 1.5)(random_);
-      dial_at_ = now + std::chrono::duration_cast<Duration>(backoff_ * share);
+      std::uniform_int_distribution<Duration::rep> jitter(backoff_.count() / 2,
+                                                          std::max(backoff_, spread_).count());
+      dial_at_ = now + Duration(jitter(random_));
     }
     if (stream_ == nullptr) {
       if (now >= dial_at_) Dial();
       return;
     }
     if (!stream_->welcomed()) return;
-    if (stream_->wants_snapshot()) SendAll(now);
+    if (stream_->wants_snapshot()) SendAll(now, true);
+    if (stream_->resumes()) SendAll(now, false);
     if (now >= beat_at_) {
       v1::AgentMessage message;
       message.mutable_heartbeat()->set_sequence(++beats_);
@@ -251,7 +261,7 @@ class LoadAgent {
 
   // False if it is not connected. The link of rail 0 goes down or up.
   bool Toggle(bool down) {
-    if (stream_ == nullptr || !stream_->welcomed()) return false;
+    if (stream_ == nullptr || !stream_->welcomed() || !sent_) return false;
     v1::NodeSnapshot after = snapshot_;
     if (down)
       testing::LinkDown(after, 0);
@@ -261,9 +271,9 @@ class LoadAgent {
     auto change = Difference(snapshot_, after);
     if (!change) return false;
     v1::AgentMessage message;
-    *message.mutable_change() = *std::move(change);
+    *message.mutable_change() = *change;
+    Apply(*std::move(change), snapshot_);
     stream_->Send(std::move(message));
-    snapshot_ = std::move(after);
     return true;
   }
 
@@ -274,11 +284,19 @@ class LoadAgent {
   void Dial() {
     v1::AgentMessage hello;
     *hello.mutable_hello()->mutable_node() = snapshot_.node();
+    hello.mutable_hello()->set_protocol_version(2);
+    if (sent_) hello.mutable_hello()->set_settings_digest(SettingsDigest(snapshot_));
     stream_ = std::make_unique<Stream>(*stub_, std::move(hello), load_.measured);
   }
-  void SendAll(Time now) {
+  // The whole snapshot, or that its settings are as they were.
+  void SendAll(Time now, bool whole) {
+    *snapshot_.mutable_taken_at() = ToProto(SystemClock().Now().wall);
     v1::AgentMessage message;
-    *message.mutable_snapshot() = snapshot_;
+    if (whole)
+      *message.mutable_snapshot() = snapshot_;
+    else
+      *message.mutable_change()->mutable_taken_at() = snapshot_.taken_at();
+    sent_ = true;
     stream_->Send(message);
     *message.mutable_counter_table() = window_.table;
     stream_->Send(std::move(message));
@@ -293,7 +311,8 @@ class LoadAgent {
   std::mt19937_64 random_;
   std::unique_ptr<v1::AgentLink::Stub> stub_;
   std::unique_ptr<Stream> stream_;
-  Duration backoff_ = 500ms;
+  Duration backoff_ = 500ms, spread_{};
+  bool sent_ = false;  // The controller had its snapshot once.
   Time dial_at_{}, beat_at_{}, sample_at_{};
   std::uint64_t beats_ = 0;
 };

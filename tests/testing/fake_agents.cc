@@ -173,7 +173,7 @@ void FakeAgents::Advance(Duration time, std::mt19937_64* shuffle) {
 
 void FakeAgents::Send(SessionId session, const v1::ControllerMessage& message) {
   const auto node = nodes_.find(session);
-  if (node == nodes_.end()) return;
+  if (node == nodes_.end()) return void(others_.emplace_back(session, message));
   Agent& agent = agents_.at(node->second);
   if (agent.session == session && agent.connected) agent.inbox.push_back(message);
 }

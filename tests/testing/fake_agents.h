@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -86,6 +87,10 @@ class FakeAgents final : public control::AgentSink {
   }
   std::uint32_t snapshot_requests() const { return snapshot_requests_; }
   const std::map<SessionId, Status>& closed() const { return closed_; }
+  // Messages to sessions that are not of these agents, and clears them.
+  std::vector<std::pair<SessionId, v1::ControllerMessage>> TakeOthers() {
+    return std::exchange(others_, {});
+  }
 
  private:
   using EndId = std::pair<std::uint64_t, v1::ProbeRole>;  // Of which probe
@@ -120,6 +125,7 @@ class FakeAgents final : public control::AgentSink {
   std::map<std::string, Agent> agents_;
   std::map<SessionId, std::string> nodes_;
   std::map<SessionId, Status> closed_;
+  std::vector<std::pair<SessionId, v1::ControllerMessage>> others_;
   std::vector<std::string> violations_;
   std::size_t probes_at_once_max_ = 0;
   std::uint32_t snapshot_requests_ = 0;

@@ -5,7 +5,9 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "proto/wire_check.h"
 
 namespace fabric::api {
 
@@ -69,9 +72,12 @@ class RestRouter {
 
   Matches MatchPath(std::string_view path) const;
   RestError NotFound(std::string_view path) const;
+  std::optional<RestError> ReadBody(std::string_view body, const Route& route,
+                                    google::protobuf::Message& request) const;
 
   std::vector<Route> routes_;
   std::vector<std::string> other_paths_;
+  std::map<const google::protobuf::Descriptor*, WireCheck> checks_;  // Of requests with a body
 };
 
 }  // namespace fabric::api

@@ -47,7 +47,6 @@ struct CampaignInputs {
   std::set<std::string> pairs = {};                        // For ProbeCoverage
   // At the end of the plan, continue until faults are located or no fault is suspected.
   bool settle = false;
-  std::string schedule = {};  // Id of the schedule that starts the campaign; empty: none
 };
 
 struct CampaignWork {

@@ -104,6 +104,13 @@ void Campaigns::CountStored(v1::Campaign& summary) {
 
 Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec, CampaignInputs inputs,
                                       Moment now) {
+  return Start(spec, std::make_unique<CampaignWork>(spec, std::move(inputs), pairs_at_once_max_),
+               {}, now);
+}
+
+Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec,
+                                      std::unique_ptr<CampaignWork> work,
+                                      const std::string& schedule, Moment now) {
   Forget();
   const std::uint64_t number = next_campaign_;
   Campaign made;
@@ -112,9 +119,9 @@ Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec, CampaignInpu
   *summary.mutable_spec() = spec;
   summary.set_state(v1::CAMPAIGN_STATE_RUNNING);
   *summary.mutable_started_at() = ToProto(now.wall);
-  summary.set_schedule(inputs.schedule);
-  summary.mutable_classes()->Assign(inputs.classes.begin(), inputs.classes.end());
-  const plan::Plan& plan = inputs.plan;
+  summary.set_schedule(schedule);
+  summary.mutable_classes()->Assign(work->traffic_classes.begin(), work->traffic_classes.end());
+  const plan::Plan& plan = work->plan;
   summary.set_rounds(static_cast<std::uint32_t>(plan.rounds.size()));
   summary.set_probes_planned(static_cast<std::uint32_t>(
       plan.rounds.pairs() * static_cast<std::uint64_t>(spec.probes_size())));
@@ -123,7 +130,7 @@ Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec, CampaignInpu
       outbox_.store().Durably([&](store::Store& store) { return store.PutCampaign(summary); }));
   ++next_campaign_;
   Campaign& campaign = campaigns_[number] = std::move(made);
-  campaign.work = std::make_unique<CampaignWork>(spec, std::move(inputs), pairs_at_once_max_);
+  campaign.work = std::move(work);
   running_.insert(number);
   Announce(campaign, now);
   Advance(now);

@@ -59,6 +59,9 @@ class Campaigns {
 
   // `spec` is complete (see probe_check.h). UNAVAILABLE when it cannot be stored.
   Result<v1::Campaign> Start(const v1::CampaignSpec& spec, CampaignInputs inputs, Moment now);
+  // The same with the work of this spec. `schedule`: the schedule that starts it; empty: none.
+  Result<v1::Campaign> Start(const v1::CampaignSpec& spec, std::unique_ptr<CampaignWork> work,
+                             const std::string& schedule, Moment now);
   Result<v1::Campaign> Get(const std::string& id);  // Without results
   // Results in the order in which the probes ended, behind this position.
   Result<std::vector<store::ResultRow>> Results(const std::string& id, std::int64_t after,

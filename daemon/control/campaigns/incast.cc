@@ -9,26 +9,22 @@
 
 namespace fabric::control {
 
-PortClasses ClassesOf(const fleet::FleetView& fleet, std::uint32_t traffic_class) {
-  PortClasses classes;
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    for (const fleet::PortView& view : node.ports) {
-      v1::ProbePort port;
-      port.set_node(node.node->name);
-      port.set_device(view.device->name());
-      port.set_port(view.port->number());
-      PortClass& made = classes[plan::PortName(port)];
-      const v1::DcbConfig* const dcb = rules::DcbOf(view);
-      if (dcb != nullptr) made.priority = rules::PriorityOfDscp(*dcb, traffic_class >> 2);
-      if (const auto mask = rules::PfcMask(view); mask && made.priority)
-        made.pfc = mask->Has(*made.priority);
-      else if (mask == PriorityMask())
-        made.pfc = false;
-      if (const rules::Pause pause = rules::PauseOf(view); pause != rules::Pause::kUnknown)
-        made.global_pause = pause == rules::Pause::kOn;
-    }
+void AddClasses(const fleet::NodeView& node, std::uint32_t traffic_class, PortClasses& classes) {
+  for (const fleet::PortView& view : node.ports) {
+    v1::ProbePort port;
+    port.set_node(node.node->name);
+    port.set_device(view.device->name());
+    port.set_port(view.port->number());
+    PortClass& made = classes[plan::PortName(port)];
+    const v1::DcbConfig* const dcb = rules::DcbOf(view);
+    if (dcb != nullptr) made.priority = rules::PriorityOfDscp(*dcb, traffic_class >> 2);
+    if (const auto mask = rules::PfcMask(view); mask && made.priority)
+      made.pfc = mask->Has(*made.priority);
+    else if (mask == PriorityMask())
+      made.pfc = false;
+    if (const rules::Pause pause = rules::PauseOf(view); pause != rules::Pause::kUnknown)
+      made.global_pause = pause == rules::Pause::kOn;
   }
-  return classes;
 }
 
 Status CheckIncast(const plan::Plan& plan, const v1::CampaignSpec& spec,

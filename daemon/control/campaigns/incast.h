@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kIncastSendersMax = 64;
 
 // Treatment of the traffic class by the settings of each port, by name.
 using PortClasses = std::map<std::string, PortClass>;
-PortClasses ClassesOf(const fleet::FleetView& fleet, std::uint32_t traffic_class);
+void AddClasses(const fleet::NodeView& node, std::uint32_t traffic_class, PortClasses& classes);
 
 // Checks that the pairs of each round can run at once. RESOURCE_EXHAUSTED with the numbers.
 Status CheckIncast(const plan::Plan& plan, const v1::CampaignSpec& spec,

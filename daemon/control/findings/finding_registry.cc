@@ -43,20 +43,50 @@ void FindingRegistry::Restore(std::vector<v1::Finding> open, std::vector<v1::Sil
 }
 
 void FindingRegistry::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now) {
-  counts_ = delta.counts;
-  std::vector<std::string> found;
-  for (v1::Finding& finding : delta.found) {
-    found.push_back(finding.id());
-    Found(std::move(finding), fleet, now);
+  Begin(std::move(delta));
+  while (Step(fleet, now)) {
   }
-  for (const std::string& id : delta.gone) Gone(id, fleet, now);
+}
+
+void FindingRegistry::Begin(rules::Delta delta) {
+  counts_ = delta.counts;
+  work_.emplace();
+  work_->delta = std::move(delta);
+  for (const v1::Finding& finding : work_->delta.found) work_->found.push_back(finding.id());
+}
+
+template <class List, class Apply>
+bool FindingRegistry::Some(List& list, std::size_t& next, std::size_t& left, Apply apply) {
+  for (; next < list.size() && left > 0; ++next, --left) apply(list[next]);
+  return next < list.size();
+}
+
+bool FindingRegistry::Step(const fleet::Fleet& fleet, Moment now) {
+  if (!work_) return false;
+  Work& work = *work_;
+  std::size_t left = kFindingsOfStep;
+  if (Some(work.delta.found, work.next_found, left,
+           [&](v1::Finding& finding) { Found(std::move(finding), fleet, now); }))
+    return true;
+  if (Some(work.delta.gone, work.next_gone, left,
+           [&](const std::string& id) { Gone(id, fleet, now); }))
+    return true;
   // After all are open: a cause may be opened after its effects, or may have changed.
-  for (const std::string& id : found)
-    if (const auto at = open_.find(id); at != open_.end())
-      ApplySilence(at->second, {.note = "silence on the cause ended"}, now);
+  if (Some(work.found, work.next_silence, left, [&](const std::string& id) {
+        if (const auto at = open_.find(id); at != open_.end())
+          ApplySilence(at->second, {.note = "silence on the cause ended"}, now);
+      }))
+    return true;
   // The nodes of these may be back.
-  for (const std::string& id : std::vector<std::string>(unfound_.begin(), unfound_.end()))
-    if (!AffectsLostNode(open_.at(id), fleet)) Gone(id, fleet, now);
+  if (!work.rest) work.rest.emplace(unfound_.begin(), unfound_.end());
+  if (Some(*work.rest, work.next_rest, left, [&](const std::string& id) {
+        const auto at = open_.find(id);
+        if (at != open_.end() && unfound_.contains(id) && !AffectsLostNode(at->second, fleet))
+          Gone(id, fleet, now);
+      }))
+    return true;
+  work_.reset();
+  return false;
 }
 
 void FindingRegistry::Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now) {

@@ -41,6 +41,11 @@ class FindingRegistry {
   // these nodes are back or removed.
   // For flapping findings see lifecycle.h.
   void Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now);
+  // The same in steps: Begin, then Step until it returns false. No other evaluation begins before.
+  void Begin(rules::Delta delta);
+  bool Step(const fleet::Fleet& fleet, Moment now);
+  // Steps of the last evaluation are left.
+  bool busy() const { return work_.has_value(); }
 
   // Opens waiting findings, resolves those whose hold time is over, ends silences.
   void Tick(const fleet::Fleet& fleet, Moment now);
@@ -68,10 +73,22 @@ class FindingRegistry {
   const Silences& silences() const { return silences_; }
 
  private:
+  static constexpr std::size_t kFindingsOfStep = 100;
+
   struct Said {
     std::string author;
     std::string note;
   };
+  // An evaluation that is being applied.
+  struct Work {
+    rules::Delta delta;
+    std::vector<std::string> found;                // Ids of delta.found
+    std::optional<std::vector<std::string>> rest;  // Of unfound_, when the others are done
+    std::size_t next_found = 0, next_gone = 0, next_silence = 0, next_rest = 0;
+  };
+  // Calls `apply` for the next elements. True: this was not the end.
+  template <class List, class Apply>
+  static bool Some(List& list, std::size_t& next, std::size_t& left, Apply apply);
   void Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now);
   void Gone(const std::string& id, const fleet::Fleet& fleet, Moment now);
   std::optional<v1::Finding> TakeOut(const std::string& id);
@@ -99,6 +116,7 @@ class FindingRegistry {
   v1::VerdictCounts counts_;
   std::map<std::string, std::uint32_t> failing_;  // By node
   SteadyTime ticked_at_{};
+  std::optional<Work> work_;
 };
 
 }  // namespace fabric::control

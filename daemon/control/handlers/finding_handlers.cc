@@ -1,7 +1,7 @@
 // Handlers about rules, findings and silences.
-#include <algorithm>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -22,15 +22,6 @@ namespace {
 
 constexpr std::uint32_t kResolvedMax = 1000;  // In a listing with resolved findings
 constexpr int kFindingsOfAnswerMax = 10'000;  // Of Validate
-
-// Most severe first, then by subject, so that the order is stable.
-bool WorseFirst(const v1::Finding& a, const v1::Finding& b) {
-  const auto key = [](const v1::Finding& finding) {
-    return std::make_tuple(-static_cast<int>(finding.severity()), SubjectName(finding.subject()),
-                           finding.rule(), finding.id());
-  };
-  return key(a) < key(b);
-}
 
 bool Matches(const v1::ListFindingsRequest& request, const v1::Finding& finding) {
   return (request.node().empty() || Affects(finding, request.node())) &&
@@ -154,23 +145,13 @@ void AddSubnets(const State& state, v1::Coverage& coverage) {
   coverage.mutable_judged()->MergeFrom(more.judged());
 }
 
-Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& response,
-                Moment now) {
-  const rules::Evaluation evaluation =
-      state.evaluator.EvaluateAll(state.fleet, state.findings, now);
-  *response.mutable_counts() = evaluation.counts;
-  *response.mutable_coverage() = evaluation.coverage;
-  AddSubnets(state, *response.mutable_coverage());
+// Findings as people know them: with acknowledgements and silences.
+rules::Evaluation EvaluateNow(State& state, v1::ValidateResponse& response, Moment now) {
+  rules::Evaluation evaluation = state.evaluator.EvaluateAll(state.fleet, state.findings, now);
+  AddSubnets(state, evaluation.coverage);
   const auto& open = state.findings.open();
-  for (const v1::Finding& finding : evaluation.findings) {
-    const auto known = open.find(finding.id());
-    *response.add_findings() = known == open.end() ? finding : known->second;
-  }
-  std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
-  if (const int omitted = response.findings_size() - kFindingsOfAnswerMax; omitted > 0) {
-    response.mutable_findings()->DeleteSubrange(kFindingsOfAnswerMax, omitted);
-    response.set_findings_omitted(static_cast<std::uint32_t>(omitted));
-  }
+  for (v1::Finding& finding : evaluation.findings)
+    if (const auto known = open.find(finding.id()); known != open.end()) finding = known->second;
   for (const auto& [name, record] : state.fleet.nodes()) {
     if (record.known()) continue;
     v1::UnjudgedNode& node = *response.add_not_judged();
@@ -179,13 +160,41 @@ Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& 
   }
   response.set_nodes(static_cast<std::uint32_t>(state.evaluator.nodes()));
   response.set_rules(static_cast<std::uint32_t>(RuleInfos(state.options).size()));
+  return evaluation;
+}
+
+Status Validate(const StateTurns& turns, const v1::ValidateRequest&, v1::ValidateResponse& response,
+                Moment now) {
+  // Agents report meanwhile: the last turn does what is left.
+  constexpr int kTurnsMax = 10'000;
+  for (int turn = 0; turn < kTurnsMax; ++turn)
+    if (!turns.In([&](State& state) {
+          return state.evaluator.Advance(state.fleet, state.findings, now);
+        }))
+      break;
+  rules::Evaluation evaluation =
+      turns.In([&](State& state) { return EvaluateNow(state, response, now); });
+  *response.mutable_counts() = evaluation.counts;
+  *response.mutable_coverage() = std::move(evaluation.coverage);
+  std::map<std::tuple<int, std::string, std::string_view, std::string_view>, v1::Finding*> ordered;
+  for (v1::Finding& finding : evaluation.findings)
+    ordered.emplace(
+        std::tuple(-static_cast<int>(finding.severity()), SubjectName(finding.subject()),
+                   std::string_view(finding.rule()), std::string_view(finding.id())),
+        &finding);
+  for (const auto& [key, finding] : ordered) {
+    if (response.findings_size() == kFindingsOfAnswerMax) break;
+    *response.add_findings() = std::move(*finding);
+  }
+  response.set_findings_omitted(static_cast<std::uint32_t>(ordered.size()) -
+                                static_cast<std::uint32_t>(response.findings_size()));
   return {};
 }
 
 constexpr Handler kFindingHandlers[] = {
     kList<&ListFindings>,     kHandler<&GetFinding>, kHandler<&AcknowledgeFinding>,
     kHandler<&CreateSilence>, kList<&ListSilences>,  kHandler<&DeleteSilence>,
-    kList<&ListRules>,        kHandler<&Validate>,
+    kList<&ListRules>,        kLong<&Validate>,
 };
 
 }  // namespace

@@ -4,9 +4,12 @@
 
 #include <google/protobuf/message.h>
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,24 @@
 
 namespace fabric::control {
 
+// The state, for a call that takes long: it works in short turns and without the state in between.
+class StateTurns {
+ public:
+  using Run = std::function<void(const std::function<void(State&)>& work)>;
+  explicit StateTurns(Run run) : run_(std::move(run)) {}
+
+  // Returns what `work` returns, which is called with the state in a turn of its own.
+  template <class Work>
+  auto In(Work work) const {
+    std::optional<std::invoke_result_t<Work, State&>> result;
+    run_([&](State& state) { result.emplace(work(state)); });
+    return *std::move(result);
+  }
+
+ private:
+  Run run_;
+};
+
 struct Handler {
   const google::protobuf::Descriptor* (*request)();
   const google::protobuf::Descriptor* (*response)();
@@ -25,6 +46,9 @@ struct Handler {
   // Instead of `call`: answers one turn of a page (listing/list_turn.h).
   Status (*list)(State&, const google::protobuf::Message& request,
                  google::protobuf::Message& response, ListTurn& turn) = nullptr;
+  // Instead of `call`: a call that takes long.
+  Status (*in_turns)(const StateTurns&, const google::protobuf::Message& request,
+                     google::protobuf::Message& response, Moment now) = nullptr;
 };
 
 template <auto kFunction, class Request, class Response>
@@ -55,14 +79,25 @@ constexpr Handler MakeListHandler(Status (*)(State&, const Request&, Response&, 
 template <auto kFunction>
 inline constexpr Handler kList = MakeListHandler<kFunction>(kFunction);
 
+// The same for a call in several turns.
+template <auto kFunction, class Request, class Response>
+constexpr Handler MakeLongHandler(Status (*)(const StateTurns&, const Request&, Response&,
+                                             Moment)) {
+  return {.request = &Request::descriptor,
+          .response = &Response::descriptor,
+          .in_turns = [](const StateTurns& turns, const google::protobuf::Message& request,
+                         google::protobuf::Message& response, Moment now) {
+            return kFunction(turns, static_cast<const Request&>(request),
+                             static_cast<Response&>(response), now);
+          }};
+}
+template <auto kFunction>
+inline constexpr Handler kLong = MakeLongHandler<kFunction>(kFunction);
+
 std::span<const Handler> NodeHandlers();
 std::span<const Handler> FindingHandlers();
 std::span<const Handler> ProbeHandlers();
 std::span<const Handler> ScheduleHandlers();
-
-// Starts a campaign, as StartCampaign does. `schedule`: its id, if a schedule starts it.
-Result<v1::Campaign> StartCampaignOf(State& state, v1::CampaignSpec spec,
-                                     const std::string& schedule, Moment now);
 
 // nullptr: no handler takes this type of request.
 const Handler* FindHandler(const google::protobuf::Descriptor& request);

@@ -1,5 +1,6 @@
 // Handlers about the controller, its nodes and their settings.
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/infer/infer.h"
 #include "daemon/snapshot_diff/difference.h"
+#include "proto/field_mask.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -41,10 +43,24 @@ Status GetVersion(State& state, const v1::GetVersionRequest&, v1::GetVersionResp
   return {};
 }
 
-Status CreateBackup(State& state, const v1::CreateBackupRequest& request, v1::Backup& backup,
-                    Moment now) {
+Status CreateBackup(const StateTurns& turns, const v1::CreateBackupRequest& request,
+                    v1::Backup& backup, Moment now) {
   if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
-  ASSIGN_OR_RETURN(backup, state.outbox.store().Backup(now));
+  ASSIGN_OR_RETURN(store::BufferedStore::BackupRun run,
+                   turns.In([&](State& state) { return state.outbox.store().BeginBackup(now); }));
+  while (true) {
+    ASSIGN_OR_RETURN(const bool done, turns.In([&](State&) { return run.steps->Step(); }));
+    if (done) break;
+    run.steps->Flush();
+  }
+  backup = std::move(run.backup);
+  std::error_code ignored;
+  backup.set_bytes(std::filesystem::file_size(backup.path(), ignored));
+  const std::string path = turns.In([&](State& state) {
+    state.outbox.store().EndBackup(backup);
+    return state.outbox.store().file().path();
+  });
+  store::BufferedStore::RemoveOldBackups(path);
   return {};
 }
 
@@ -63,12 +79,15 @@ Status ListNodes(State& state, const v1::ListNodesRequest&, v1::ListNodesRespons
 Status GetNode(State& state, const v1::GetNodeRequest& request, v1::GetNodeResponse& response,
                Moment) {
   RETURN_IF_ERROR(CheckNode(state, request.name()));
+  ASSIGN_OR_RETURN(const FieldMask mask,
+                   FieldMask::Parse(request.fields(), *v1::GetNodeResponse::descriptor()));
   const fleet::NodeRecord& record = *state.fleet.Find(request.name());
   *response.mutable_summary() = Summarize(record, state.findings.FailingOn(record.name));
   *response.mutable_snapshot() = record.snapshot;
   if (record.counters_at) *response.mutable_counters_at() = ToProto(*record.counters_at);
   if (auto coverage = state.evaluator.CoverageOf({record.name}))
     *response.mutable_coverage() = *std::move(coverage);
+  mask.Apply(response);
   return {};
 }
 
@@ -183,10 +202,26 @@ Status DiffNode(State& state, const v1::DiffNodeRequest& request, v1::DiffNodeRe
   return {};
 }
 
-Status InferProfile(State& state, const v1::InferProfileRequest&,
+Status InferProfile(const StateTurns& turns, const v1::InferProfileRequest&,
                     v1::InferProfileResponse& response, Moment) {
   constexpr int kDifferingMax = 1'000;
-  response = infer::InferProfile(fleet::FleetView(state.fleet));
+  constexpr int kNodesOfTurn = 32;
+  infer::FieldValues values;
+  const profile::Profile none;
+  fleet::ExpectationTable expectations;
+  std::string last;  // Node
+  const auto take = [&](const State& state) {
+    auto at = state.fleet.nodes().upper_bound(last);
+    for (int n = 0; n < kNodesOfTurn && at != state.fleet.nodes().end(); ++n, ++at) {
+      last = at->first;
+      if (at->second.state == v1::NODE_STATE_CONNECTED)
+        values.Add(fleet::ViewOf(at->second, none, expectations));
+    }
+    return at != state.fleet.nodes().end();
+  };
+  while (turns.In(take)) {
+  }
+  response = infer::InferProfile(values);
   for (v1::InferredValue& value : *response.mutable_values()) {
     const int omitted = value.differing_size() - kDifferingMax;
     if (omitted <= 0) continue;
@@ -197,9 +232,9 @@ Status InferProfile(State& state, const v1::InferProfileRequest&,
 }
 
 constexpr Handler kNodeHandlers[] = {
-    kHandler<&GetVersion>,   kList<&ListNodes>,       kHandler<&GetNode>,
-    kHandler<&DeleteNode>,   kList<&ListDevices>,     kHandler<&DiffNode>,
-    kHandler<&InferProfile>, kHandler<&CreateBackup>, kHandler<&GetCounterHistory>,
+    kHandler<&GetVersion>, kList<&ListNodes>,    kHandler<&GetNode>,
+    kHandler<&DeleteNode>, kList<&ListDevices>,  kHandler<&DiffNode>,
+    kLong<&InferProfile>,  kLong<&CreateBackup>, kHandler<&GetCounterHistory>,
 };
 
 }  // namespace

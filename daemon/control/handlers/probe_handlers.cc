@@ -1,110 +1,18 @@
 // Handlers about campaigns, the mesh and certificates.
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
-#include "daemon/blame/fabric.h"
-#include "daemon/control/campaigns/probe_check.h"
+#include "daemon/control/campaigns/campaign_start.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/listing/list_turn.h"
-#include "daemon/control/probing/job_classes.h"
-#include "daemon/plan/plan.h"
-#include "proto/bounds.h"
-#include "proto/coverage.h"
 
 namespace fabric::control {
 namespace {
 
-Result<CampaignInputs> PlanOver(const fleet::FleetView& fleet, const fleet::Sites& sites,
-                                const v1::CampaignSpec& spec,
-                                const std::set<std::string>& probed_lately) {
-  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet, spec, probed_lately, sites));
-  return CampaignInputs{.plan = std::move(plan),
-                        .fabric = blame::FabricOf(fleet, sites, spec),
-                        .expectations = Expectations(fleet, sites)};
-}
-
-// Plans for the connected nodes, and for the lost nodes that the spec names: their probes fail at
-// once, with the reason. Other lost nodes are skipped.
-Result<CampaignInputs> PlanFor(const State& state, const v1::CampaignSpec& spec,
-                               const std::set<std::string>& probed_lately) {
-  const fleet::Fleet& fleet = state.fleet;
-  const profile::Profile& profile = state.options.profile;
-  const std::set<std::string> named(spec.nodes().begin(), spec.nodes().end());
-  std::vector<const fleet::NodeRecord*> lost;
-  for (const auto& [name, record] : fleet.nodes())
-    if (record.state != v1::NODE_STATE_CONNECTED && (named.empty() || named.contains(name)))
-      lost.push_back(&record);
-  if (named.empty() || lost.empty()) {
-    ASSIGN_OR_RETURN(CampaignInputs planned,
-                     PlanOver(fleet::FleetView(fleet, profile), state.sites, spec, probed_lately));
-    for (const fleet::NodeRecord* record : lost)
-      planned.plan.skipped.push_back(CoverageGapOf(record->name, v1::COVERAGE_GAP_REASON_NODE_LOST,
-                                                   Format("lost: {}", record->lost_reason)));
-    return planned;
-  }
-  std::vector<fleet::NodeRecord> records;
-  for (const auto& [name, record] : fleet.nodes())
-    if (record.state == v1::NODE_STATE_CONNECTED || named.contains(name)) records.push_back(record);
-  return PlanOver(fleet::FleetView(records, profile), state.sites, spec, probed_lately);
-}
-
-// Removes duplicate names and rails.
-void Normalize(v1::CampaignSpec& spec) {
-  const std::set<std::string> nodes(spec.nodes().begin(), spec.nodes().end());
-  spec.mutable_nodes()->Assign(nodes.begin(), nodes.end());
-  const std::set<std::uint32_t> rails(spec.rails().begin(), spec.rails().end());
-  spec.mutable_rails()->Assign(rails.begin(), rails.end());
-}
-
-// Agents refuse what exceeds their memory: better before the first probe.
-Status CheckMemory(State& state, const v1::CampaignSpec& spec) {
-  std::uint64_t needed = 0;
-  for (const v1::ProbeSpec& probe : spec.probes()) needed = std::max(needed, MemoryOfEnd(probe));
-  const std::set<std::string> named(spec.nodes().begin(), spec.nodes().end());
-  for (const auto& [id, session] : state.sessions.all()) {
-    if (!named.empty() && !named.contains(session.node.name())) continue;
-    const std::uint64_t most = session.probe_memory_max.value_or(Limit("probe_memory_bytes"));
-    if (needed > most)
-      return {Code::kInvalidArgument,
-              Format("probes: expected message_bytes and queue_pairs that need at most {} bytes of "
-                     "memory, which the agent of {} can register, saw {}",
-                     most, session.node.name(), needed)};
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<v1::Campaign> StartCampaignOf(State& state, v1::CampaignSpec spec,
-                                     const std::string& schedule, Moment now) {
-  Normalize(spec);
-  RETURN_IF_ERROR(Check(spec.class_choice()).In("class_choice"));
-  RETURN_IF_ERROR(Complete(spec));
-  RETURN_IF_ERROR(state.campaigns.CheckRoom());
-  for (const std::string& node : spec.nodes()) RETURN_IF_ERROR(CheckNode(state, node));
-  if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(state, spec.hub()));
-  RETURN_IF_ERROR(CheckMemory(state, spec));
-  std::vector<v1::TrafficClass> classes = state.job_classes.Of(spec.class_choice());
-  SetClasses(classes, spec);
-  ASSIGN_OR_RETURN(CampaignInputs inputs, PlanFor(state, spec, state.campaigns.ProbedLately(now)));
-  inputs.classes = std::move(classes);
-  inputs.explained = rules::ExplainedPorts(state.findings.Failing());
-  inputs.pairs = state.located.Pairs();
-  inputs.schedule = schedule;
-  if (spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST) {
-    RETURN_IF_ERROR(CheckIncast(inputs.plan, spec, state.options.pairs_at_once_max));
-    inputs.port_classes = ClassesOf(fleet::FleetView(state.fleet), spec.probes(0).traffic_class());
-  }
-  return state.campaigns.Start(spec, std::move(inputs), now);
-}
-
-namespace {
-
-Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::Campaign& campaign,
-                     Moment now) {
-  ASSIGN_OR_RETURN(campaign, StartCampaignOf(state, request.spec(), "", now));
+Status StartCampaign(const StateTurns& turns, const v1::StartCampaignRequest& request,
+                     v1::Campaign& campaign, Moment now) {
+  ASSIGN_OR_RETURN(campaign, StartInTurns(turns, CampaignStart(request.spec(), ""), now));
   return {};
 }
 
@@ -202,7 +110,7 @@ Status ListCertificates(State& state, const v1::ListCertificatesRequest&,
 }
 
 constexpr Handler kProbeHandlers[] = {
-    kHandler<&StartCampaign>,    kHandler<&GetCampaign>,    kList<&ListCampaignResults>,
+    kLong<&StartCampaign>,       kHandler<&GetCampaign>,    kList<&ListCampaignResults>,
     kList<&ListCampaigns>,       kHandler<&CancelCampaign>, kHandler<&GetMesh>,
     kHandler<&StartCertificate>, kHandler<&GetCertificate>, kList<&ListCertificates>,
 };

@@ -109,12 +109,14 @@ Expectations::PortLimits Expectations::LimitsOf(const fleet::PortView& port,
 }
 
 Expectations::Expectations(const fleet::FleetView& fleet, const fleet::Sites& sites) {
-  for (const fleet::NodeView& node : fleet.nodes())
-    for (const fleet::PortView& port : node.ports)
-      if (port.fabric)
-        ports_.emplace(
-            Format("{}/{}/{}", node.node->name, port.device->name(), port.port->number()),
-            LimitsOf(port, sites));
+  for (const fleet::NodeView& node : fleet.nodes()) Add(node, sites);
+}
+
+void Expectations::Add(const fleet::NodeView& node, const fleet::Sites& sites) {
+  for (const fleet::PortView& port : node.ports)
+    if (port.fabric)
+      ports_.emplace(Format("{}/{}/{}", node.node->name, port.device->name(), port.port->number()),
+                     LimitsOf(port, sites));
 }
 
 void Expectations::SetBandwidth(const Ends& ends, const v1::PairResult& result,

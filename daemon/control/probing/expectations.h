@@ -21,6 +21,8 @@ class Expectations {
   Expectations() = default;
   // `fleet`: with the profile.
   Expectations(const fleet::FleetView& fleet, const fleet::Sites& sites);
+  // Adds the ports of a node; keeps nothing of the view.
+  void Add(const fleet::NodeView& node, const fleet::Sites& sites);
 
   // Limits of a result, and whether it misses them. Without limits, `basis` has the reason. Empty
   // for kinds without limits, and for results without a value.

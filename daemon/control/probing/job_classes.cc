@@ -45,37 +45,59 @@ std::optional<std::uint32_t> LosslessDscp(const fleet::PortView& port) {
   return {};
 }
 
-void CountTreatments(const fleet::PortView& port, ClassVotes& votes) {
+void SetTreatments(const fleet::PortView& port, PortVote& vote) {
   const v1::DcbConfig* const dcb = rules::DcbOf(port);
   const auto mask = rules::PfcMask(port);
   if (dcb == nullptr || !mask) return;
-  for (std::uint32_t dscp = 0; dscp <= kDscpMax; ++dscp) {
-    const auto priority = rules::PriorityOfDscp(*dcb, dscp);
-    if (!priority) continue;
-    ClassVotes::Treatment& treatment = votes.treatments[dscp];
-    ++treatment.known;
-    ++treatment.priorities[*priority];
-    if (mask->Has(*priority)) ++treatment.lossless;
-  }
+  for (std::uint32_t dscp = 0; dscp <= kDscpMax; ++dscp)
+    if (const auto priority = rules::PriorityOfDscp(*dcb, dscp); priority && *priority < 8)
+      vote.treatments[dscp] =
+          static_cast<std::uint8_t>(*priority | (mask->Has(*priority) ? PortVote::kLossless : 0U));
 }
 
-void CountPort(const fleet::PortView& port, ClassVotes& votes) {
+// No value: the port has no vote.
+std::optional<PortVote> VoteOf(const fleet::PortView& port) {
   const v1::Expectations& expected = port.expected();
-  if (!port.fabric || !port.up || expected.unused()) return;
+  if (!port.fabric || !port.up || expected.unused()) return {};
+  PortVote vote;
+  vote.treatments.fill(PortVote::kUnknown);
   if (port.carries_roce) {
-    ++votes.roce;
-    if (expected.has_data_dscp()) ++votes.profile_dscps[expected.data_dscp()];
-    if (const auto dscp = LosslessDscp(port)) ++votes.lossless_dscps[*dscp];
-    CountTreatments(port, votes);
-  } else if (port.port->link_layer() == v1::LINK_LAYER_INFINIBAND) {
-    ++votes.infiniband;
+    vote.roce = true;
+    if (expected.has_data_dscp()) vote.profile_dscp = expected.data_dscp();
+    vote.lossless_dscp = LosslessDscp(port);
+    SetTreatments(port, vote);
   }
-  if (expected.has_job_gid_index()) ++votes.gid_indexes[expected.job_gid_index()];
-  if (expected.has_job_service_level()) ++votes.service_levels[expected.job_service_level()];
+  vote.infiniband = !vote.roce && port.port->link_layer() == v1::LINK_LAYER_INFINIBAND;
+  if (expected.has_job_gid_index()) vote.gid_index = expected.job_gid_index();
+  if (expected.has_job_service_level()) vote.service_level = expected.job_service_level();
   if (expected.has_job_pkey())
-    ++votes.pkeys[expected.job_pkey()];
+    vote.pkey = expected.job_pkey();
   else if (expected.full_pkeys_size() == 1 && !port.carries_roce)
-    ++votes.pkeys[expected.full_pkeys(0)];
+    vote.pkey = expected.full_pkeys(0);
+  return vote;
+}
+
+void Add(const std::optional<std::uint32_t>& value, std::uint32_t ports,
+         ClassVotes::Counts& counts) {
+  if (value) counts[*value] += ports;
+}
+
+void Add(const PortVote& vote, std::uint32_t ports, ClassVotes& votes) {
+  votes.roce += vote.roce ? ports : 0;
+  votes.infiniband += vote.infiniband ? ports : 0;
+  Add(vote.profile_dscp, ports, votes.profile_dscps);
+  Add(vote.lossless_dscp, ports, votes.lossless_dscps);
+  Add(vote.gid_index, ports, votes.gid_indexes);
+  Add(vote.pkey, ports, votes.pkeys);
+  Add(vote.service_level, ports, votes.service_levels);
+  for (std::size_t dscp = 0; dscp < vote.treatments.size(); ++dscp) {
+    const std::uint8_t seen = vote.treatments[dscp];
+    if (seen == PortVote::kUnknown) continue;
+    ClassVotes::Treatment& treatment = votes.treatments[dscp];
+    treatment.known += ports;
+    treatment.priorities[seen & ~std::uint32_t{PortVote::kLossless}] += ports;
+    if ((seen & PortVote::kLossless) != 0) treatment.lossless += ports;
+  }
 }
 
 // What the ports do with the DSCP of the class.
@@ -165,7 +187,8 @@ Status Check(const v1::TrafficClassChoice& choice) {
 ClassVotes VotesOf(const fleet::FleetView& fleet) {
   ClassVotes votes;
   for (const fleet::NodeView& node : fleet.nodes())
-    for (const fleet::PortView& port : node.ports) CountPort(port, votes);
+    for (const fleet::PortView& port : node.ports)
+      if (const auto vote = VoteOf(port)) Add(*vote, 1, votes);
   return votes;
 }
 
@@ -223,9 +246,40 @@ void SetClasses(const std::vector<v1::TrafficClass>& classes, v1::CampaignSpec& 
   }
 }
 
+void JobClasses::Count(const std::string& node) {
+  sum_.reset();
+  std::vector<Votes::iterator>& ports = nodes_[node];
+  for (const Votes::iterator vote : ports)
+    if (--vote->second == 0) votes_.erase(vote);
+  ports.clear();
+  const fleet::NodeRecord* const record = fleet_.Find(node);
+  if (record != nullptr && record->state == v1::NODE_STATE_CONNECTED) {
+    const fleet::NodeView view = fleet::ViewOf(*record, profile_, expectations_);
+    for (const fleet::PortView& port : view.ports) {
+      const auto vote = VoteOf(port);
+      if (!vote) continue;
+      ports.push_back(votes_.try_emplace(*vote, 0).first);
+      ++ports.back()->second;
+    }
+  }
+  if (ports.empty()) nodes_.erase(node);
+}
+
+bool JobClasses::Advance(std::size_t nodes_max) {
+  for (; !changed_.empty() && nodes_max > 0; --nodes_max) {
+    Count(*changed_.begin());
+    changed_.erase(changed_.begin());
+  }
+  return !changed_.empty();
+}
+
 std::vector<v1::TrafficClass> JobClasses::Of(const v1::TrafficClassChoice& choice) {
-  if (!votes_) votes_ = VotesOf(fleet::FleetView(fleet_, profile_));
-  return ClassesOf(*votes_, choice);
+  (void)Advance(changed_.size());
+  if (!sum_) {
+    sum_.emplace();
+    for (const auto& [vote, ports] : votes_) Add(vote, ports, *sum_);
+  }
+  return ClassesOf(*sum_, choice);
 }
 
 }  // namespace fabric::control

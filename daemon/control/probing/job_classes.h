@@ -2,9 +2,12 @@
 // request, else of the profile, else the lossless class of most ports, else DSCP 0.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,21 +51,45 @@ void SetClasses(const std::vector<v1::TrafficClass>& classes, v1::CampaignSpec& 
 // The settings of queue pairs that follow from the class.
 void SetQueuePair(const v1::TrafficClass& chosen, v1::QueuePairSettings& settings);
 
-// Votes of the whole fleet, counted when they are needed.
+// What one port adds to the votes.
+struct PortVote {
+  static constexpr std::uint8_t kUnknown = 0xff;
+  static constexpr std::uint8_t kLossless = 0x80;
+
+  bool roce = false;
+  bool infiniband = false;
+  std::optional<std::uint32_t> profile_dscp, lossless_dscp, gid_index, pkey, service_level;
+  std::array<std::uint8_t, 64> treatments{};  // By DSCP: priority, with kLossless if it is
+
+  friend auto operator<=>(const PortVote&, const PortVote&) = default;
+};
+
+// Votes of the whole fleet. Most ports have one of a few votes, which are kept once.
 class JobClasses {
  public:
   // Both are borrowed.
   JobClasses(const fleet::Fleet& fleet, const profile::Profile& profile)
       : fleet_(fleet), profile_(profile) {}
 
-  // Settings of a node have changed, or a node came or went.
-  void OnFleetChange() { votes_.reset(); }
+  // Settings of the node have changed, or it came or went.
+  void OnNode(const std::string& node) { changed_.insert(node); }
+  // Counts at most so many changed nodes again. True: there are more.
+  bool Advance(std::size_t nodes_max);
+  // Counts all changed nodes first.
   std::vector<v1::TrafficClass> Of(const v1::TrafficClassChoice& choice = {});
 
  private:
+  using Votes = std::map<PortVote, std::uint32_t>;  // With the number of ports
+
+  void Count(const std::string& node);
+
   const fleet::Fleet& fleet_;
   const profile::Profile& profile_;
-  std::optional<ClassVotes> votes_;
+  fleet::ExpectationTable expectations_;
+  std::set<std::string> changed_;
+  Votes votes_;
+  std::map<std::string, std::vector<Votes::iterator>> nodes_;  // Of their ports
+  std::optional<ClassVotes> sum_;                              // Of votes_
 };
 
 }  // namespace fabric::control

@@ -38,8 +38,8 @@ Status CheckMax(const char* field, std::uint64_t seen, std::uint64_t max) {
 
 }  // namespace
 
-Schedules::Schedules(Campaigns& campaigns, LocatedFaults& located, Outbox& outbox, Start start)
-    : campaigns_(campaigns), located_(located), outbox_(outbox), start_(std::move(start)) {}
+Schedules::Schedules(Campaigns& campaigns, LocatedFaults& located, Outbox& outbox)
+    : campaigns_(campaigns), located_(located), outbox_(outbox) {}
 
 void Schedules::Restore(const std::vector<v1::ScheduleRecord>& records, Moment now) {
   for (const v1::ScheduleRecord& record : records) {
@@ -148,20 +148,35 @@ void Schedules::Begin(Known& known, Moment now) {
   std::string reason = known.campaign.empty()
                            ? Exhausted(schedule, now.wall)
                            : Format("campaign {} of this schedule still runs", known.campaign);
-  if (reason.empty()) {
-    const Result<v1::Campaign> campaign = start_(schedule.spec(), schedule.id(), now);
-    if (campaign.ok()) {
-      known.campaign = campaign->id();
-      known.figures = {};
-      v1::ScheduleRun& run = *schedule.add_runs();
-      run.set_campaign(campaign->id());
-      *run.mutable_started_at() = ToProto(now.wall);
-      schedule.set_runs_total(schedule.runs_total() + 1);
-    } else {
-      reason = campaign.status().message();
-    }
-  }
+  known.to_start = reason.empty();
   schedule.set_skipped_reason(reason);
+  if (!known.to_start) outbox_.store().PutSchedule(known.record);
+}
+
+std::optional<Schedules::Due> Schedules::TakeDue() {
+  for (auto& [number, known] : known_) {
+    if (!std::exchange(known.to_start, false)) continue;
+    const v1::Schedule& schedule = known.record.schedule();
+    return Due{.number = number, .id = schedule.id(), .spec = schedule.spec()};
+  }
+  return std::nullopt;
+}
+
+void Schedules::OnStarted(std::uint64_t number, const Result<v1::Campaign>& campaign, Moment now) {
+  const auto at = known_.find(number);
+  if (at == known_.end()) return;  // Removed in the meantime: its campaign runs alone.
+  Known& known = at->second;
+  v1::Schedule& schedule = *known.record.mutable_schedule();
+  if (campaign.ok()) {
+    known.campaign = campaign->id();
+    known.figures = {};
+    v1::ScheduleRun& run = *schedule.add_runs();
+    run.set_campaign(campaign->id());
+    *run.mutable_started_at() = ToProto(now.wall);
+    schedule.set_runs_total(schedule.runs_total() + 1);
+  } else {
+    schedule.set_skipped_reason(campaign.status().message());
+  }
   outbox_.store().PutSchedule(known.record);
 }
 

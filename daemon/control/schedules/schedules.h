@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,11 +25,7 @@ class Schedules {
   static constexpr std::uint32_t kRunsPerDayMax = 288;
   static constexpr std::uint32_t kMinutesPerDayMax = 1440;
 
-  // Starts a campaign of this schedule.
-  using Start = std::function<Result<v1::Campaign>(const v1::CampaignSpec& spec,
-                                                   const std::string& schedule, Moment now)>;
-
-  Schedules(Campaigns& campaigns, LocatedFaults& located, Outbox& outbox, Start start);
+  Schedules(Campaigns& campaigns, LocatedFaults& located, Outbox& outbox);
 
   // From the store. Those whose cron expression is invalid are ignored.
   void Restore(const std::vector<v1::ScheduleRecord>& records, Moment now);
@@ -42,8 +37,16 @@ class Schedules {
   std::vector<v1::Schedule> All() const;               // By id
 
   void Take(const std::string& campaign, const v1::PairResult& result);
-  // Starts due runs and judges ended ones.
+  // Finds due runs and judges ended ones.
   void Tick(Moment now);
+  // A due run that is to be started, once. Call OnStarted with the result.
+  struct Due {
+    std::uint64_t number = 0;
+    std::string id;  // Of the schedule
+    v1::CampaignSpec spec;
+  };
+  std::optional<Due> TakeDue();
+  void OnStarted(std::uint64_t number, const Result<v1::Campaign>& campaign, Moment now);
 
  private:
   struct Known {
@@ -51,7 +54,8 @@ class Schedules {
     CronExpression cron;
     std::optional<WallTime> due;
     std::string campaign = {};  // Running
-    RunFigures figures = {};    // Of the running campaign
+    bool to_start = false;
+    RunFigures figures = {};  // Of the running campaign
   };
 
   void SetDue(Known& known, WallTime after);
@@ -63,7 +67,6 @@ class Schedules {
   Campaigns& campaigns_;
   LocatedFaults& located_;
   Outbox& outbox_;
-  const Start start_;
   std::map<std::uint64_t, Known> known_;  // By the number in the id
   std::uint64_t next_ = 1;
 };

@@ -195,12 +195,16 @@ TEST(Fleet, RemembersTheSwitchesOfTheTopology) {
   Fleet fleet = EightNodes();
   (void)fleet.TakeChanged();
   const InfinibandTopology topology = TopologyOf(Fixture("two_leaves.txt"));
-  fleet.SetInfiniband(&topology);
+  const auto use = [&](const InfinibandTopology* now) {
+    fleet.SetInfiniband(now);
+    for (int n = 1; n <= 8; ++n) fleet.UpdateSwitches("n" + std::to_string(n));
+  };
+  use(&topology);
   EXPECT_EQ(fleet.TakeChanged().size(), 8U);
   v1::NodeSnapshot down = testing::InfinibandNode({.number = 6, .rails = 1, .gpu = false});
   testing::LinkDown(down, 0);
   fleet.Put(down, {});
-  fleet.SetInfiniband(nullptr);
+  use(nullptr);
   EXPECT_TRUE(fleet.TakeChanged().empty());
   const FleetView view(fleet);
   EXPECT_EQ(view.Find("n6")->ports.at(0).switch_name, "ib-leaf-2");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "fabric/v1/fabric.pb.h"
 
 namespace fabric::fleet {
@@ -10,7 +12,9 @@ namespace {
 using std::chrono::seconds;
 
 struct World {
-  explicit World(std::size_t bytes_max = RateHistory::kBytesMax) : history(bytes_max) {
+  explicit World(std::size_t bytes_max = RateHistory::kBytesMax,
+                 std::size_t node_bytes_min = RateHistory::kNodeBytesMin)
+      : history(bytes_max, node_bytes_min) {
     snapshot.mutable_node()->set_name("n1");
     v1::RdmaDevice& device = *snapshot.add_rdma_devices();
     device.set_name("mlx5_0");
@@ -91,6 +95,37 @@ TEST(RateHistory, StopsAtTheLimitAndSaysSo) {
   EXPECT_EQ(world.history.bytes(), 0u);
   EXPECT_EQ(world.history.Of("n1").reason(), "the limit of 100 bytes for all histories is reached");
   EXPECT_EQ(world.history.Of("n1").ports_size(), 0);
+}
+
+TEST(RateHistory, AMissingPortKeepsItsLastHour) {
+  World world;
+  world.Pass(3000);
+  world.Pass(3000);
+  const std::size_t bytes = world.history.bytes();
+  world.snapshot.mutable_rdma_devices(0)->set_name("mlx5_9");
+  for (std::size_t i = 2; i < RateHistory::kWindows; ++i) world.Pass(30);
+  EXPECT_EQ(world.history.Of("n1").ports_size(), 2);
+  world.Pass(30);
+  EXPECT_EQ(world.history.Of("n1").ports_size(), 2) << "one window is left";
+  world.Pass(30);
+  ASSERT_EQ(world.history.Of("n1").ports_size(), 1);
+  EXPECT_EQ(world.history.Of("n1").ports(0).device(), "mlx5_9");
+  EXPECT_LT(world.history.bytes(), bytes);
+}
+
+TEST(RateHistory, ANodeThatRenamesItsPortsHasNoMoreThanItsShare) {
+  World world(100'000, 5'000);
+  for (int i = 0; i < 40; ++i) {
+    world.snapshot.mutable_rdma_devices(0)->set_name("mlx5_" + std::to_string(i));
+    world.Pass(3000);
+    // There are ten nodes.
+    if (i < 9) world.history.Take("n" + std::to_string(i + 2), {}, world.rates, world.now.wall);
+  }
+  EXPECT_LE(world.history.bytes(), 10'000u);
+  const v1::CounterHistory history = world.history.Of("n1");
+  EXPECT_TRUE(std::ranges::any_of(history.ports(), [](const v1::PortCounterHistory& port) {
+    return port.device() == "mlx5_39";
+  })) << "the ports that are there come first";
 }
 
 TEST(RateHistory, ForgetsANodeWithItsBytes) {

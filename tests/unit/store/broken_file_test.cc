@@ -245,6 +245,45 @@ TEST_F(BrokenFile, ABackupIsAStateFile) {
   ExpectSaid(**store);
 }
 
+TEST_F(BrokenFile, ABackupInStepsHasWhatIsWrittenMeanwhile) {
+  const std::string copy = path_ + ".copy";
+  {
+    const auto store = OpenSqlite(path_);
+    Fill(**store);
+    for (int n = 0; n < 300; ++n)
+      ASSERT_TRUE((*store)->PutNode(Node(Format("large{}", n), 20'000)).ok());
+    auto steps = (*store)->BeginBackup(copy);
+    ASSERT_TRUE(steps.ok()) << steps.status().message();
+    int count = 0;
+    for (bool done = false; !done; ++count) {
+      const Result<bool> step = (*steps)->Step();
+      ASSERT_TRUE(step.ok()) << step.status().message();
+      done = *step;
+      (*steps)->Flush();
+      if (count == 2) ASSERT_TRUE((*store)->PutNode(Node("meanwhile", 10)).ok());
+      if (count == 3) ASSERT_TRUE((*store)->DeleteNode("large7").ok());
+    }
+    EXPECT_GT(count, 4);
+  }
+  const auto store = OpenSqlite(copy);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->Nodes()->size(), 350u);
+  ExpectSaid(**store);
+}
+
+TEST_F(BrokenFile, ABackupThatDoesNotEndLeavesNoFile) {
+  const std::string copy = path_ + ".copy";
+  const auto store = OpenSqlite(path_);
+  for (int n = 0; n < 300; ++n)
+    ASSERT_TRUE((*store)->PutNode(Node(Format("large{}", n), 20'000)).ok());
+  {
+    const auto steps = (*store)->BeginBackup(copy);
+    EXPECT_FALSE(*(*steps)->Step());
+    EXPECT_FALSE(*(*steps)->Step());
+  }
+  EXPECT_FALSE(std::filesystem::exists(copy));
+}
+
 // Also when the clock is set back, and for a copy of an older file.
 TEST_F(BrokenFile, EachOpeningHasALargerEpoch) {
   const WallTime now(std::chrono::seconds(1'700'000'000));
