@@ -44,6 +44,15 @@ constexpr Option kSettings[] = {
      .max = "1h",
      .doc = "Interval between full inspections. Kernel events trigger an immediate re-read of "
             "what they affect."},
+    {.name = "probe-kinds",
+     .type = OptionType::kWords,
+     .doc = "Probe kinds that this node accepts, such as rc_write_latency,ud_ping. Others are "
+            "refused, whatever the controller orders. The mesh needs ud_ping. Default: all."},
+    {.name = "probe-beside-jobs",
+     .fallback = "on",
+     .choices = "on|off",
+     .doc = "off: refuse probes of an RDMA device that another process has open, whatever the "
+            "controller orders."},
     {.name = "log-level",
      .fallback = "info",
      .choices = "debug|info|warning|error",

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,12 +19,14 @@
 #include "agents/command_line.h"
 #include "agents/config.h"
 #include "agents/counters/sampling.h"
+#include "agents/host/capabilities.h"
 #include "agents/host/events.h"
 #include "agents/host/gpu/gpu_memory.h"
 #include "agents/host/machine.h"
 #include "agents/host/memory_limit.h"
 #include "agents/inspect/inspection.h"
 #include "agents/one_shot.h"
+#include "agents/probe/probe.h"
 #include "agents/session/controller_side.h"
 #include "agents/session/loop.h"
 #include "agents/session/port_reading.h"
@@ -32,6 +35,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/settings.h"
+#include "base/suggest.h"
 #include "base/tls/openssl.h"
 #include "base/tls/tls_files.h"
 #include "base/version.h"
@@ -84,9 +88,27 @@ inspect::InspectionOptions OptionsOf(const Settings& settings, bool captured) {
   return {.node_name = settings.Text("node"), .captured = captured};
 }
 
+// What the settings of this node permit.
+Result<probe::ProbePolicy> PolicyOf(const Settings& settings, SharedState& shared) {
+  probe::ProbePolicy policy{
+      .beside_jobs = settings.Text("probe-beside-jobs") == "on",
+      .users = [&shared](const std::string& device) { return shared.UsersOf(device); }};
+  for (const std::string& kind : settings.Words("probe-kinds")) {
+    std::vector<std::string_view> known;
+    for (const probe::ProbeKind* one : probe::AllProbeKinds()) known.push_back(one->name);
+    if (probe::FindProbeKind(kind) == nullptr)
+      return Status(Code::kInvalidArgument, UnknownName("probe kind", kind, known))
+          .In("probe-kinds");
+    policy.kinds.insert(kind);
+  }
+  return policy;
+}
+
 probe::RunnerOptions ProbingOf(const host::Host& host, host::GpuMemory* gpu_memory,
-                               const std::string& root, SharedState& shared) {
+                               const std::string& root, probe::ProbePolicy policy,
+                               SharedState& shared) {
   return {.limits = {.memory_max = probe::ProbeMemoryMax(host::MemoryLimit(host.root))},
+          .policy = std::move(policy),
           .open_counters = CounterOpener(root, shared),
           .gpu_memory = host.captured ? nullptr : gpu_memory,
           .find_gpus = [&shared] { return shared.Gpus(); }};
@@ -100,12 +122,16 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   const SystemClock clock;
   SharedState shared(InspectorNames());
   const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
+  auto policy = PolicyOf(settings, shared);
+  if (!policy.ok()) return Fail(policy.status(), kUsage);
   const auto tls = OpenTls(settings, clock.Now().wall);
   if (!tls.ok()) return Fail(tls.status().In("TLS"), kUnusableFiles);
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
-    controller.emplace(settings.Address("controller"), tls->get(), machine.host().verbs,
-                       ProbingOf(machine.host(), gpu_memory.get(), root, shared), clock, shared);
+    controller.emplace(
+        settings.Address("controller"), tls->get(), machine.host().verbs,
+        ProbingOf(machine.host(), gpu_memory.get(), root, *std::move(policy), shared), clock,
+        shared);
 
   auto metrics = OpenMetrics(settings, shared);
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);
@@ -168,6 +194,9 @@ int Run(const Settings& settings) {
 
   auto machine = host::Machine::Open(settings.Text("root"));
   if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
+  // Before the first thread: the socket for LLDP is open, and nothing else needs it.
+  if (const Status dropped = host::DropNetRaw(); !dropped.ok())
+    log::Warning("CAP_NET_RAW is kept: {}", dropped.message());
   return Serve(settings, *std::move(machine), signals);
 }
 

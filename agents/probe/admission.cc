@@ -73,6 +73,19 @@ SteadyTime DeadlineOf(const v1::ProbeAssignment& assignment, SteadyTime now) {
   return now + std::chrono::milliseconds(TimeoutMs(assignment.spec()));
 }
 
+Status CheckPolicy(const v1::ProbeAssignment& assignment, const ProbePolicy& policy) {
+  const std::string kind(ProbeKindName(assignment.spec()));
+  if (!policy.Permits(kind))
+    return {Code::kPermissionDenied,
+            Format("the setting probe-kinds of this node does not permit {}", kind)};
+  if (policy.beside_jobs) return {};
+  const std::vector<std::string> users = policy.users(assignment.local().device());
+  if (users.empty()) return {};
+  return {Code::kPermissionDenied,
+          Format("{} is in use by {}, and the setting probe-beside-jobs of this node is off",
+                 assignment.local().device(), ListSome(users, 3))};
+}
+
 Status Admit(const v1::ProbeAssignment& assignment, std::span<const RunningProbe* const> running,
              const ProbeLimits& limits) {
   const ProbeKind* kind = FindProbeKind(ProbeKindName(assignment.spec()));

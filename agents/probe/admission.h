@@ -3,9 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "agents/probe/port_choice.h"
 #include "agents/probe/stall_monitor.h"
@@ -40,6 +44,18 @@ struct ProbeLimits {
   // Bytes of host memory that all probes together register.
   std::uint64_t memory_max = Limit("probe_memory_bytes");
 };
+
+// What the operator of the node permits, whatever the controller orders.
+struct ProbePolicy {
+  std::set<std::string, std::less<>> kinds = {};  // Empty: all
+  bool beside_jobs = true;                        // Also on devices that other processes have open
+  // Names of these processes, by the last inspection. Required without `beside_jobs`.
+  std::function<std::vector<std::string>(const std::string& device)> users = {};
+
+  bool Permits(std::string_view kind) const { return kinds.empty() || kinds.contains(kind); }
+};
+// PERMISSION_DENIED with the setting that forbids the probe.
+Status CheckPolicy(const v1::ProbeAssignment& assignment, const ProbePolicy& policy);
 
 // Whether a probe can start while `running`, none of which is finished, are active. Both ends of
 // one probe can use the same port, as can responders of a kind that shares its port. Errors:

@@ -45,6 +45,7 @@ void ProbeRunner::Start(const v1::ProbeAssignment& assignment) {
 }
 
 Status ProbeRunner::Admit(const v1::ProbeAssignment& assignment) {
+  RETURN_IF_ERROR(CheckPolicy(assignment, options_.policy));
   std::vector<const RunningProbe*> running;
   for (const Probe& probe : probes_) running.push_back(&probe);
   return probe::Admit(assignment, running, options_.limits);

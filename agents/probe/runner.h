@@ -36,6 +36,7 @@ class ProbeReports {
 
 struct RunnerOptions {
   ProbeLimits limits = {};
+  ProbePolicy policy = {};
   OpenPortCounters open_counters = {};    // Empty: counters are not read.
   host::GpuMemory* gpu_memory = nullptr;  // Borrowed; nullptr: no access to GPUs
   FindGpus find_gpus = {};

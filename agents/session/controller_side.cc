@@ -1,6 +1,7 @@
 #include "agents/session/controller_side.h"
 
 #include <random>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,9 +12,13 @@ namespace {
 
 constexpr Duration kExplainPatience = std::chrono::seconds(1);
 
-std::vector<std::string> ProbeKindNames() {
+// The mesh sends the same packets as this kind.
+constexpr std::string_view kMeshKind = "ud_ping";
+
+std::vector<std::string> PermittedKinds(const probe::ProbePolicy& policy) {
   std::vector<std::string> names;
-  for (const probe::ProbeKind* kind : probe::AllProbeKinds()) names.emplace_back(kind->name);
+  for (const probe::ProbeKind* kind : probe::AllProbeKinds())
+    if (policy.Permits(kind->name)) names.emplace_back(kind->name);
   return names;
 }
 
@@ -55,8 +60,8 @@ ControllerSide::ControllerSide(const HostPort& controller, tls::TlsFiles* tls, h
           verbs, clock, [&shared](const std::string& name) { return shared.FindDevice(name); },
           [this](const v1::ProbePort& port) { return probes_.Busy(port); },
           [this](const v1::AgentMessage& message) { link_.Send(message); }),
-      output_(link_, probes_, mesh_),
-      agent_({.probe_kinds = ProbeKindNames(),
+      output_(link_, probes_, mesh_, probing.policy.Permits(kMeshKind)),
+      agent_({.probe_kinds = PermittedKinds(probing.policy),
               .probe_memory_bytes_max = probing.limits.memory_max,
               .seed = std::random_device()()},
              output_),

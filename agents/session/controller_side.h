@@ -32,8 +32,9 @@ class ReportsOverLink final : public probe::ProbeReports {
 // Passes the agent's output to the link, the probes and the mesh.
 class LinkAndProbes final : public AgentOutput {
  public:
-  LinkAndProbes(Link& link, probe::ProbeRunner& probes, mesh::MeshThread& mesh)
-      : link_(link), probes_(probes), mesh_(mesh) {}
+  // `mesh_permitted`: false ignores the mesh.
+  LinkAndProbes(Link& link, probe::ProbeRunner& probes, mesh::MeshThread& mesh, bool mesh_permitted)
+      : link_(link), probes_(probes), mesh_(mesh), mesh_permitted_(mesh_permitted) {}
   void Dial() override { link_.Dial(); }
   void HangUp() override { link_.HangUp(); }
   bool Idle() override { return link_.Idle(); }
@@ -42,12 +43,15 @@ class LinkAndProbes final : public AgentOutput {
   void ContinueProbe(const v1::ProbeStart& start) override { probes_.Continue(start); }
   void StopProbe(const v1::ProbeStop& stop) override { probes_.Stop(stop); }
   void StopAllProbes(const std::string& reason) override { probes_.StopAll(reason); }
-  void OrderMesh(const v1::MeshAssignment& order) override { mesh_.SetOrder(order); }
+  void OrderMesh(const v1::MeshAssignment& order) override {
+    if (mesh_permitted_) mesh_.SetOrder(order);
+  }
 
  private:
   Link& link_;
   probe::ProbeRunner& probes_;
   mesh::MeshThread& mesh_;
+  const bool mesh_permitted_;
 };
 
 // Runs from construction to destruction, on its own thread. Starts gRPC: a daemon without a

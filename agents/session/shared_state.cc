@@ -1,5 +1,7 @@
 #include "agents/session/shared_state.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "proto/ports.h"
@@ -57,6 +59,17 @@ probe::NodeGpus SharedState::Gpus() {
   return {.gpus = {snapshot_.gpus().begin(), snapshot_.gpus().end()},
           .paths = {snapshot_.gpu_nic_paths().begin(), snapshot_.gpu_nic_paths().end()},
           .peer_memory = snapshot_.peer_memory()};
+}
+
+std::vector<std::string> SharedState::UsersOf(const std::string& device) {
+  constexpr std::string_view kSelf = "fabric-agent";  // While it probes
+  MutexLock lock(mutex_);
+  std::vector<std::string> users;
+  for (const v1::RdmaProcess& process : snapshot_.rdma_processes())
+    if (process.name() != kSelf &&
+        std::ranges::find(process.rdma_devices(), device) != process.rdma_devices().end())
+      users.push_back(process.name());
+  return users;
 }
 
 std::uint64_t SharedState::inspections() {

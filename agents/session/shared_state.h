@@ -34,6 +34,8 @@ class SharedState {
   // The newest table; before the first one, the counters of the inspection.
   counters::CounterSets CounterTable();
   probe::NodeGpus Gpus();
+  // Names of other processes that have the RDMA device open.
+  std::vector<std::string> UsersOf(const std::string& device);
   std::uint64_t inspections();
   // The counters of the last inspection; empty when they were already taken.
   std::optional<counters::CounterSets> TakeFoundCounters();

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "daemon/control/campaigns/port_counters.h"
 #include "daemon/control/handlers/handler.h"
+#include "daemon/control/probing/attestation.h"
 #include "daemon/control/state.h"
 #include "daemon/control/summaries.h"
 #include "proto/bounds.h"
@@ -106,6 +107,10 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
       [this](const v1::Finding& finding, int change) { numbers.CountFinding(finding, change); });
   campaigns.ListenLocated(
       [this](const LocatedFaults::Result& result, Moment at) { return located.Take(result, at); });
+  campaigns.AttestWith([this](const std::string& node, const v1::ProbeEndpoint& endpoint) {
+    const fleet::NodeRecord* const record = fleet.Find(node);
+    return record == nullptr ? Status() : CheckEndpoint(record->snapshot, endpoint);
+  });
   campaigns.Listen([this](const std::string& id, const v1::PairResult& result) {
     certificates.Take(id, result);
     schedules.Take(id, result);

@@ -90,7 +90,7 @@ class TestSystemd(DeployTest):
         # "yes" would hide /dev/kmsg and forbid adjtimex(2), regardless of the capabilities.
         self.assertEqual(["no"], values(text, "ProtectKernelLogs"))
         self.assertEqual(["no"], values(text, "ProtectClock"))
-        self.assertIn("adjtimex clock_adjtime syslog", values(text, "SystemCallFilter"))
+        self.assertIn("adjtimex clock_adjtime syslog capset", values(text, "SystemCallFilter"))
         page = (DEPLOY.parent / "docs" / "OPERATIONS.md").read_text()
         deep = (DEPLOY / "systemd" / "fabric-agent-deep.conf").read_text()
         for capability in " ".join([*values(text, "AmbientCapabilities"),

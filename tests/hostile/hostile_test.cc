@@ -1,60 +1,25 @@
 // Messages at their bounds and beyond, against the real process: memory stays within the budget,
 // health answers, and an honest agent stays connected.
 #include <gmock/gmock.h>
-#include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
-
-#include <set>
 
 #include "proto/bounds.h"
 #include "proto/wire_check.h"
+#include "tests/hostile/bombs.h"
 #include "tests/hostile/victim.h"
 
 namespace fabric::testing {
 namespace {
 
-using google::protobuf::Descriptor;
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr std::uint64_t kMemoryMax = std::uint64_t{256} << 20;
 constexpr int kElements = 100'000;  // Beyond each bound, with 2 or 3 bytes on the wire
 
-// Each list of messages or texts below AgentMessage, as the fields that lead to it.
-using Path = std::vector<const FieldDescriptor*>;
-void FindLists(const Descriptor& type, const Path& path, std::set<const FieldDescriptor*>& seen,
-               std::vector<Path>& found) {
-  for (int n = 0; n < type.field_count(); ++n) {
-    const FieldDescriptor* const field = type.field(n);
-    if (!seen.insert(field).second) continue;
-    Path longer = path;
-    longer.push_back(field);
-    const bool text = field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
-    if (field->is_repeated() && (text || field->message_type() != nullptr)) found.push_back(longer);
-    if (field->message_type() != nullptr) FindLists(*field->message_type(), longer, seen, found);
-  }
-}
-
-// A message with so many elements in the last list of the path, and one in those before.
 v1::AgentMessage Filled(const Path& path, int elements) {
   v1::AgentMessage message;
-  Message* at = &message;
-  for (const FieldDescriptor* const field : path) {
-    const auto& reflection = *at->GetReflection();
-    const int times = field == path.back() ? elements : 1;
-    if (field->message_type() == nullptr) {
-      for (int n = 0; n < times; ++n) reflection.AddString(at, field, "");
-      break;
-    }
-    Message* last = nullptr;
-    if (field->is_repeated())
-      for (int n = 0; n < times; ++n) last = reflection.AddMessage(at, field);
-    else
-      last = reflection.MutableMessage(at, field);
-    at = last;
-  }
+  FillList(path, elements, message);
   return message;
 }
 
@@ -72,9 +37,7 @@ class HostileTest : public ::testing::Test {
 };
 
 TEST_F(HostileTest, ListsBeyondTheirBoundsAreRefused) {
-  std::vector<Path> lists;
-  std::set<const FieldDescriptor*> seen;
-  FindLists(*v1::AgentMessage::descriptor(), {}, seen, lists);
+  const std::vector<Path> lists = ListsOf(*v1::AgentMessage::descriptor());
   ASSERT_GT(lists.size(), 50u);
   for (const Path& path : lists) {
     const std::string name = path.back()->full_name();
@@ -92,9 +55,7 @@ TEST_F(HostileTest, ListsBeyondTheirBoundsAreRefused) {
 }
 
 TEST_F(HostileTest, ListsAtTheirBoundsAreTaken) {
-  std::vector<Path> lists;
-  std::set<const FieldDescriptor*> seen;
-  FindLists(*v1::AgentMessage::descriptor(), {}, seen, lists);
+  const std::vector<Path> lists = ListsOf(*v1::AgentMessage::descriptor());
   for (const Path& path : lists) {
     Peer peer(victim_, "large-" + path.back()->full_name());
     peer.Say(Filled(path, static_cast<int>(BoundOfList(*path.back()).limit)));
@@ -116,6 +77,35 @@ TEST_F(HostileTest, ForgedNamesDoNotFillTheMemoryOrTheFile) {
   victim_.Restart();
   EXPECT_THAT(victim_.Health(), HasSubstr("200 OK"));
   EXPECT_LT(victim_.PeakMemory(), kMemoryMax);
+}
+
+TEST_F(HostileTest, TextsBeyondTheirBoundsAreRefused) {
+  for (const Path& path : TextsOf(*v1::AgentMessage::descriptor())) {
+    const std::string name = path.back()->full_name();
+    Peer peer(victim_, "text-" + name);
+    v1::AgentMessage message;
+    FillText(path, 1'000'000, message);
+    peer.Say(message);
+    EXPECT_EQ(peer.AwaitEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << name;
+  }
+  ExpectWell("long texts");
+}
+
+TEST_F(HostileTest, ALyingDigestCostsItsSenderASnapshot) {
+  Peer peer(victim_, "");
+  v1::AgentMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  hello.mutable_node()->set_name("liar");
+  hello.mutable_node()->set_machine_id("machine-liar");
+  hello.set_protocol_version(2);
+  hello.set_settings_digest(0);
+  peer.Say(message);
+  message.mutable_change()->add_rdma_devices()->set_name("mlx5_0");
+  peer.Say(message);  // Without a snapshot
+  message.mutable_heartbeat();
+  peer.Say(message);
+  EXPECT_TRUE(peer.AwaitSnapshotRequest());
+  ExpectWell("a lying digest");
 }
 
 TEST_F(HostileTest, NamesOfFieldsThatRepeatAreRefused) {

@@ -104,6 +104,21 @@ std::string Victim::Get(const std::string& path) const {
   return HttpGet(rest_, path);
 }
 
+std::string Victim::Post(const std::string& path, const std::string& json) const {
+  return HttpExchange(rest_, "POST " + path +
+                                 " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                                 "Content-Type: application/json\r\nContent-Length: " +
+                                 std::to_string(json.size()) + "\r\n\r\n" + json);
+}
+
+std::string Victim::Metrics() const {
+  return HttpBody(HttpGet(health_, "/metrics"));
+}
+
+std::shared_ptr<grpc::Channel> Victim::DialRaw() const {
+  return Dial(grpc_);
+}
+
 std::string Victim::Health() const {
   return HttpGet(health_, "/livez");
 }
@@ -126,6 +141,13 @@ Peer::Peer(const Victim& victim, const std::string& node)
 
 Peer::~Peer() {
   context_.TryCancel();
+}
+
+bool Peer::AwaitSnapshotRequest() {
+  v1::ControllerMessage message;
+  while (stream_->Read(&message))
+    if (message.has_snapshot_request()) return true;
+  return false;
 }
 
 grpc::Status Peer::AwaitEnd() {

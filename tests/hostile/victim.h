@@ -29,6 +29,10 @@ class Victim {
   std::uint64_t PeakMemory() const;  // Bytes of resident memory, at most so far
   std::string Health() const;        // Answer of /livez
   std::string Get(const std::string& path) const;
+  std::string Post(const std::string& path, const std::string& json) const;
+  std::string Metrics() const;
+  std::uint16_t rest_port() const { return rest_; }
+  std::shared_ptr<grpc::Channel> DialRaw() const;
   // Each has a connection of its own.
   std::unique_ptr<v1::AgentLink::Stub> DialAsAgent() const;
   std::unique_ptr<v1::Fabric::Stub> DialAsClient() const;
@@ -53,6 +57,8 @@ class Peer {
   bool Say(const v1::AgentMessage& message) { return stream_->Write(message); }
   // Ends the stream of this side and returns the status of the controller.
   grpc::Status End();
+  // False: the controller ends the stream without one.
+  bool AwaitSnapshotRequest();
   // Waits until the controller ends the stream.
   grpc::Status AwaitEnd();
 

@@ -212,6 +212,14 @@ void FakeAgents::Answer(const std::string& node, const v1::ControllerMessage& me
   }
 }
 
+std::string FakeAgents::GidOf(const v1::ProbePort& port) const {
+  for (const v1::RdmaDevice& device : agents_.at(port.node()).snapshot.rdma_devices())
+    for (const v1::Port& one : device.ports())
+      if (device.name() == port.device() && one.number() == port.port() && !one.gids().empty())
+        return one.gids(0).gid();
+  return port.node();
+}
+
 void FakeAgents::OnAssignment(const std::string& node, const v1::ProbeAssignment& assignment) {
   Agent& agent = agents_.at(node);
   ++agent.assignments;
@@ -232,7 +240,9 @@ void FakeAgents::OnAssignment(const std::string& node, const v1::ProbeAssignment
   v1::AgentMessage message;
   message.mutable_probe_ready()->set_probe_id(assignment.probe_id());
   message.mutable_probe_ready()->set_role(assignment.role());
-  message.mutable_probe_ready()->mutable_endpoint()->set_gid(node);
+  message.mutable_probe_ready()->mutable_endpoint()->set_gid(
+      agent.behaviour == Behaviour::kAimsElsewhere ? "::ffff:192.0.2.1"
+                                                   : GidOf(assignment.local()));
   (void)Say(node, message);
 }
 
@@ -242,8 +252,8 @@ void FakeAgents::OnStart(const std::string& node, const v1::ProbeStart& start) {
   const auto found = agent.probes.find(end);
   if (found == agent.probes.end()) return;
   const v1::ProbeAssignment assignment = found->second.assignment;
-  if (start.remote().gid() != assignment.remote().node())
-    violations_.push_back(Format("{}: got the endpoint of {}, expected that of {}", node,
+  if (start.remote().gid() != GidOf(assignment.remote()))
+    violations_.push_back(Format("{}: got the endpoint {}, expected that of {}", node,
                                  start.remote().gid(), assignment.remote().node()));
   if (agent.behaviour == Behaviour::kVanishRunning)
     return Disconnect(node, "connection reset by peer");

@@ -31,6 +31,7 @@ enum class Behaviour {
   kNeverFinishes,  // As initiator: starts, and then nothing
   kFail,           // As initiator: a work request ends with an error
   kNonsense,       // As initiator: ok with figures that cannot be
+  kAimsElsewhere,  // Its endpoint has a GID of another machine
   kVanish,         // Its connection breaks when it is assigned
   kVanishRunning,  // Its connection breaks when it is to start
 };
@@ -111,6 +112,8 @@ class FakeAgents final : public control::AgentSink {
     std::deque<v1::ControllerMessage> inbox;
   };
 
+  // That of the port, as the agent of its node reports it; the node's name if it reports none.
+  std::string GidOf(const v1::ProbePort& port) const;
   void Answer(const std::string& node, const v1::ControllerMessage& message);
   void OnAssignment(const std::string& node, const v1::ProbeAssignment& assignment);
   void OnStart(const std::string& node, const v1::ProbeStart& start);

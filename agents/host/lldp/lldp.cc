@@ -27,8 +27,12 @@ using Names = std::vector<std::string>;
 
 class LiveLldp final : public Lldp {
  public:
+  // Opens the socket now: the process may give up the privilege.
   LiveLldp(Duration patience, std::unique_ptr<Lldpd> lldpd)
-      : patience_(patience), lldpd_(std::move(lldpd)) {}
+      : patience_(patience), lldpd_(std::move(lldpd)) {
+    const MutexLock lock(mutex_);
+    (void)Open();
+  }
 
   Result<LldpView> Neighbors(std::span<const std::string> netdevs) override {
     const MutexLock lock(mutex_);

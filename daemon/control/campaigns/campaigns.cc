@@ -215,7 +215,11 @@ Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
 void Campaigns::OnReady(const std::string& node, const v1::ProbeReady& ready, Moment now) {
   const auto at = pairs_.find(ProbeId(ready.probe_id()));
   if (at == pairs_.end()) return;
-  at->second.run->OnReady(node, ready, agents_);
+  const Status attested = attest_ ? attest_(node, ready.endpoint()) : Status();
+  if (attested.ok())
+    at->second.run->OnReady(node, ready, agents_);
+  else
+    at->second.run->Reject(node, ready.role(), attested.In(node).message(), agents_, now);
   Settle(at, now);
 }
 

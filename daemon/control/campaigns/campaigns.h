@@ -46,6 +46,10 @@ class Campaigns {
   using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
   void Listen(OnResult on_result) { on_result_ = std::move(on_result); }
 
+  // Checks the endpoint of a node before its partner uses it. Without it, all are used.
+  using Attest = std::function<Status(const std::string& node, const v1::ProbeEndpoint& endpoint)>;
+  void AttestWith(Attest attest) { attest_ = std::move(attest); }
+
   // From the store, newest first. Campaigns that were running are cancelled, with the counts of
   // their stored results.
   void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
@@ -169,6 +173,7 @@ class Campaigns {
   Outbox& outbox_;
   const OpenFindings open_findings_;
   OnResult on_result_;
+  Attest attest_;
   OnLocated on_located_;
   const Counters counters_;
   std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id

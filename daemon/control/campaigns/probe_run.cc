@@ -75,6 +75,12 @@ void ProbeRun::OnReady(const std::string& node, const v1::ProbeReady& ready, Ses
   Continue(responder_, initiator_, agents);
 }
 
+void ProbeRun::Reject(const std::string& node, v1::ProbeRole role, const std::string& reason,
+                      Sessions& agents, Moment now) {
+  if (EndOf(node, role) == nullptr || decided()) return;
+  Fail(v1::PROBE_STATUS_SETUP_FAILED, reason, node, agents, now);
+}
+
 void ProbeRun::OnArmed(const std::string& node, Sessions& agents) {
   if (decided() || phase_ != Phase::kArming || node != responder_.port.node()) return;
   phase_ = Phase::kArmed;

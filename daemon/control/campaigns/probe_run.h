@@ -32,6 +32,9 @@ class ProbeRun {
   void Go(Sessions& agents);
   void OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Sessions& agents,
                  Moment now);
+  // What the node reported cannot be used: the probe fails because of it.
+  void Reject(const std::string& node, v1::ProbeRole role, const std::string& reason,
+              Sessions& agents, Moment now);
   void OnLost(const std::string& node, const std::string& reason, Sessions& agents, Moment now);
   void Cancel(const std::string& reason, Sessions& agents, Moment now);
   void Tick(Sessions& agents, Moment now);

@@ -70,6 +70,27 @@ TEST(Admission, ProbesThatCannotBeMeant) {
   EXPECT_EQ(AdmitBeside(without_role, {}).code(), Code::kInvalidArgument);
 }
 
+TEST(Admission, TheSettingsOfTheNodeForbidWhatTheControllerOrders) {
+  v1::ProbeAssignment assignment;
+  assignment.mutable_spec()->mutable_rc_write_latency();
+  assignment.mutable_local()->set_device("mlx5_0");
+  EXPECT_EQ(CheckPolicy(assignment, {}), Status());
+  ProbePolicy policy{.kinds = {"ud_ping"}};
+  EXPECT_EQ(CheckPolicy(assignment, policy),
+            Status(Code::kPermissionDenied,
+                   "the setting probe-kinds of this node does not permit rc_write_latency"));
+  policy = {.beside_jobs = false, .users = [](const std::string& device) {
+              return device == "mlx5_0" ? std::vector<std::string>{"python3"}
+                                        : std::vector<std::string>{};
+            }};
+  EXPECT_EQ(CheckPolicy(assignment, policy),
+            Status(Code::kPermissionDenied,
+                   "mlx5_0 is in use by python3, and the setting probe-beside-jobs of this node is "
+                   "off"));
+  assignment.mutable_local()->set_device("mlx5_1");
+  EXPECT_EQ(CheckPolicy(assignment, policy), Status());
+}
+
 TEST(Admission, AMessageWithoutRoleIsForTheOnlyEnd) {
   const RunningProbe probe = Running(DeviceAssignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER));
   EXPECT_TRUE(IsFor(probe, 7, v1::PROBE_ROLE_UNSPECIFIED));
