@@ -47,12 +47,12 @@ constexpr Option kSettings[] = {
     {.name = "probe-kinds",
      .type = OptionType::kWords,
      .doc = "Probe kinds that this node accepts, such as rc_write_latency,ud_ping. Others are "
-            "refused, whatever the controller orders. The mesh needs ud_ping. Default: all."},
-    {.name = "probe-beside-jobs",
+            "refused, also when the controller orders them. The mesh needs ud_ping. Default: all."},
+    {.name = "probe-busy-devices",
      .fallback = "on",
      .choices = "on|off",
-     .doc = "off: refuse probes of an RDMA device that another process has open, whatever the "
-            "controller orders."},
+     .doc = "off: refuse probes of an RDMA device that another process has open, also when the "
+            "controller orders them."},
     {.name = "log-level",
      .fallback = "info",
      .choices = "debug|info|warning|error",

@@ -91,7 +91,7 @@ inspect::InspectionOptions OptionsOf(const Settings& settings, bool captured) {
 // What the settings of this node permit.
 Result<probe::ProbePolicy> PolicyOf(const Settings& settings, SharedState& shared) {
   probe::ProbePolicy policy{
-      .beside_jobs = settings.Text("probe-beside-jobs") == "on",
+      .busy_devices = settings.Text("probe-busy-devices") == "on",
       .users = [&shared](const std::string& device) { return shared.UsersOf(device); }};
   for (const std::string& kind : settings.Words("probe-kinds")) {
     std::vector<std::string_view> known;
@@ -114,18 +114,22 @@ probe::RunnerOptions ProbingOf(const host::Host& host, host::GpuMemory* gpu_memo
           .find_gpus = [&shared] { return shared.Gpus(); }};
 }
 
-int Serve(const Settings& settings, host::Machine machine, const sigset_t& signals) {
+ServiceEnvironment EnvironmentOfService() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread yet
-  const ServiceEnvironment service{.notify_socket = std::getenv("NOTIFY_SOCKET"),
-                                   .watchdog_us = std::getenv("WATCHDOG_USEC")};
+  return {.notify_socket = std::getenv("NOTIFY_SOCKET"),
+          .watchdog_us = std::getenv("WATCHDOG_USEC")};
+}
+
+int Serve(const Settings& settings, host::Machine machine, const sigset_t& signals) {
+  const ServiceEnvironment service = EnvironmentOfService();
   const std::string root = settings.Text("root");
   const SystemClock clock;
   SharedState shared(InspectorNames());
   const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
-  auto policy = PolicyOf(settings, shared);
-  if (!policy.ok()) return Fail(policy.status(), kUsage);
   const auto tls = OpenTls(settings, clock.Now().wall);
   if (!tls.ok()) return Fail(tls.status().In("TLS"), kUnusableFiles);
+  auto policy = PolicyOf(settings, shared);
+  if (!policy.ok()) return Fail(policy.status(), kUsage);
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
     controller.emplace(
@@ -137,7 +141,7 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);
 
   const bool captured = machine.host().captured;
-  const std::unique_ptr<host::Events> events = captured ? host::OpenEvents({}) : host::OpenEvents();
+  const auto events = captured ? host::OpenEvents({}) : host::OpenEvents();
   inspect::Inspection inspection(OptionsOf(settings, captured), clock, Opener(root));
   InspectionLoop inspection_loop{
       .inspect = [&](host::EventSet why,

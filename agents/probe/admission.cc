@@ -78,11 +78,11 @@ Status CheckPolicy(const v1::ProbeAssignment& assignment, const ProbePolicy& pol
   if (!policy.Permits(kind))
     return {Code::kPermissionDenied,
             Format("the setting probe-kinds of this node does not permit {}", kind)};
-  if (policy.beside_jobs) return {};
+  if (policy.busy_devices) return {};
   const std::vector<std::string> users = policy.users(assignment.local().device());
   if (users.empty()) return {};
   return {Code::kPermissionDenied,
-          Format("{} is in use by {}, and the setting probe-beside-jobs of this node is off",
+          Format("{} is in use by {}, and the setting probe-busy-devices of this node is off",
                  assignment.local().device(), ListSome(users, 3))};
 }
 

@@ -45,11 +45,11 @@ struct ProbeLimits {
   std::uint64_t memory_max = Limit("probe_memory_bytes");
 };
 
-// What the operator of the node permits, whatever the controller orders.
+// What the operator of the node permits, and the controller cannot override.
 struct ProbePolicy {
   std::set<std::string, std::less<>> kinds = {};  // Empty: all
-  bool beside_jobs = true;                        // Also on devices that other processes have open
-  // Names of these processes, by the last inspection. Required without `beside_jobs`.
+  bool busy_devices = true;                       // Also on devices that other processes have open
+  // Names of these processes, by the last inspection. Required without `busy_devices`.
   std::function<std::vector<std::string>(const std::string& device)> users = {};
 
   bool Permits(std::string_view kind) const { return kinds.empty() || kinds.contains(kind); }

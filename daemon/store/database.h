@@ -71,7 +71,7 @@ class Database {
 };
 
 // Copies all content of a database into an empty one. Between two steps the source can be used;
-// what is written to it meanwhile is copied as well. Must not outlive its databases.
+// content that is written to it meanwhile is copied as well. Must not outlive its databases.
 class DatabaseCopy {
  public:
   static Result<DatabaseCopy> Begin(Database& from, Database& to);

@@ -16,13 +16,12 @@
 #include "daemon/store/database.h"
 #include "daemon/store/recovery.h"
 #include "daemon/store/retention.h"
+#include "daemon/store/row_size.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/setting_changes.h"
 #include "daemon/store/sqlite_backup.h"
 #include "daemon/store/store.h"
-#include "proto/bounds.h"
 #include "proto/timestamps.h"
-#include "proto/wire_check.h"
 
 namespace fabric::store {
 namespace {
@@ -107,24 +106,6 @@ Result<Statements> Statements::Make(Database& database) {
       std::move(resolved_findings), std::move(findings_from),   std::move(history),
       std::move(silences),          std::move(campaigns),       std::move(results),
       std::move(certificates),      std::move(schedules)};
-}
-
-// Of a row. Snapshots grow by changes, to twice a message at most.
-constexpr Bound kRowBytes = {"stored_message_bytes", 64 << 20, "bytes", "Row of the state file."};
-constexpr Bound kNodeBytes = {"stored_node_bytes", 2 * Limit("agent_message_bytes"), "bytes",
-                              "Snapshot in the state file."};
-constexpr Bound kNodeMemory = {"stored_node_memory", 2 * Limit("agent_message_memory"), "bytes",
-                               "Memory of a snapshot in the state file."};
-
-// Whether the row was changed by hand, or is from an earlier version: it would take much memory.
-template <class Message>
-bool IsTooLarge(std::string_view bytes) {
-  return bytes.size() > kRowBytes.limit;
-}
-template <>
-bool IsTooLarge<v1::NodeSnapshot>(std::string_view bytes) {
-  static const WireCheck check(*v1::NodeSnapshot::descriptor(), kNodeBytes, kNodeMemory);
-  return check.Check(bytes).excess.has_value();
 }
 
 constexpr std::int64_t kEpochMax = 4'102'444'800;  // The wall clock counts up to the year 2100.
@@ -280,7 +261,7 @@ Result<std::vector<Message>> SqliteStore::Read(Statement& query) {
     if (!row) return messages;
     const std::string_view bytes = query.Bytes(1);
     Message message;
-    if (!IsTooLarge<Message>(bytes) &&
+    if (!IsTooLarge(bytes, *Message::descriptor()) &&
         message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       messages.push_back(std::move(message));
     else

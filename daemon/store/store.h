@@ -84,8 +84,8 @@ class Store {
   virtual Result<bool> Maintain(Duration ran, WallTime now) = 0;
   // Writes a consistent copy to a new file with mode 0600. ALREADY_EXISTS if there is a file.
   virtual Status Backup(const std::string& path) = 0;
-  // The same in steps, between which the store can be used: the copy has what is in the store at
-  // the last step. Must not outlive the store. By default, there is one step.
+  // The same in steps, between which the store can be used: the copy has the content of the store
+  // at the last step. Must not outlive the store. By default, there is one step.
   virtual Result<std::unique_ptr<BackupSteps>> BeginBackup(const std::string& path);
 
   // Number of this opening of the file: larger than that of all earlier ones, also if the clock is

@@ -69,19 +69,19 @@ class RawStub {
     std::mutex mutex;
     std::condition_variable ended;
     std::optional<grpc::Status> result;
-    stub_.UnaryCall(&context, "/" + method.service()->full_name() + "/" + method.name(),
-                    grpc::StubOptions(), &out, &in, [&](grpc::Status status) {
-                      const std::lock_guard lock(mutex);
-                      result = std::move(status);
-                      ended.notify_all();
-                    });
+    stub_->UnaryCall(&context, "/" + method.service()->full_name() + "/" + method.name(),
+                     grpc::StubOptions(), &out, &in, [&](grpc::Status status) {
+                       const std::lock_guard lock(mutex);
+                       result = std::move(status);
+                       ended.notify_all();
+                     });
     std::unique_lock lock(mutex);
     ended.wait(lock, [&] { return result.has_value(); });
     return *result;
   }
 
  private:
-  grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub_;
+  std::unique_ptr<Victim::RawStub> stub_;
 };
 
 struct HttpRoute {

@@ -115,8 +115,8 @@ std::string Victim::Metrics() const {
   return HttpBody(HttpGet(health_, "/metrics"));
 }
 
-std::shared_ptr<grpc::Channel> Victim::DialRaw() const {
-  return Dial(grpc_);
+std::unique_ptr<Victim::RawStub> Victim::DialRaw() const {
+  return std::make_unique<RawStub>(Dial(grpc_));
 }
 
 std::string Victim::Health() const {

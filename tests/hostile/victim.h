@@ -1,6 +1,7 @@
 // fabricd as a child process with a memory limit, and agents that talk to it over gRPC.
 #pragma once
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/types.h>
 
@@ -32,7 +33,8 @@ class Victim {
   std::string Post(const std::string& path, const std::string& json) const;
   std::string Metrics() const;
   std::uint16_t rest_port() const { return rest_; }
-  std::shared_ptr<grpc::Channel> DialRaw() const;
+  using RawStub = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
+  std::unique_ptr<RawStub> DialRaw() const;
   // Each has a connection of its own.
   std::unique_ptr<v1::AgentLink::Stub> DialAsAgent() const;
   std::unique_ptr<v1::Fabric::Stub> DialAsClient() const;

@@ -79,13 +79,13 @@ TEST(Admission, TheSettingsOfTheNodeForbidWhatTheControllerOrders) {
   EXPECT_EQ(CheckPolicy(assignment, policy),
             Status(Code::kPermissionDenied,
                    "the setting probe-kinds of this node does not permit rc_write_latency"));
-  policy = {.beside_jobs = false, .users = [](const std::string& device) {
+  policy = {.busy_devices = false, .users = [](const std::string& device) {
               return device == "mlx5_0" ? std::vector<std::string>{"python3"}
                                         : std::vector<std::string>{};
             }};
   EXPECT_EQ(CheckPolicy(assignment, policy),
             Status(Code::kPermissionDenied,
-                   "mlx5_0 is in use by python3, and the setting probe-beside-jobs of this node is "
+                   "mlx5_0 is in use by python3, and the setting probe-busy-devices of this node is "
                    "off"));
   assignment.mutable_local()->set_device("mlx5_1");
   EXPECT_EQ(CheckPolicy(assignment, policy), Status());

@@ -1,0 +1,25 @@
+#include "daemon/store/row_size.h"
+
+#include "fabric/v1/inventory.pb.h"
+#include "proto/bounds.h"
+#include "proto/wire_check.h"
+
+namespace fabric::store {
+namespace {
+
+constexpr std::size_t kRowBytesMax = 64 << 20;
+// Snapshots grow by changes, to twice a message at most.
+constexpr Bound kNodeBytes = {"stored_node_bytes", 2 * Limit("agent_message_bytes"), "bytes",
+                              "Snapshot in the state file."};
+constexpr Bound kNodeMemory = {"stored_node_memory", 2 * Limit("agent_message_memory"), "bytes",
+                               "Memory of a snapshot in the state file."};
+
+}  // namespace
+
+bool IsTooLarge(std::string_view bytes, const google::protobuf::Descriptor& type) {
+  if (&type != v1::NodeSnapshot::descriptor()) return bytes.size() > kRowBytesMax;
+  static const WireCheck check(*v1::NodeSnapshot::descriptor(), kNodeBytes, kNodeMemory);
+  return check.Check(bytes).excess.has_value();
+}
+
+}  // namespace fabric::store
