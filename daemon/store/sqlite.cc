@@ -227,7 +227,9 @@ class SqliteStore final : public Store {
     return Prune(database_, Bounds(), now);
   }
   Status Backup(const std::string& path) override;
-  Result<std::unique_ptr<BackupSteps>> BeginBackup(const std::string& path) override;
+  Result<std::unique_ptr<BackupSteps>> BeginBackup(const std::string& path) override {
+    return SqliteBackup::Begin(database_, path);
+  }
   std::uint64_t epoch() const override { return epoch_; }
   const Damage& damage() const override { return damage_; }
   const std::string& path() const override { return database_.path(); }
@@ -296,10 +298,6 @@ Status SqliteStore::Backup(const std::string& path) {
     ASSIGN_OR_RETURN(const bool done, steps->Step());
     if (done) return {};
   }
-}
-
-Result<std::unique_ptr<BackupSteps>> SqliteStore::BeginBackup(const std::string& path) {
-  return SqliteBackup::Begin(database_, path);
 }
 
 Status SqliteStore::PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) {
