@@ -6,6 +6,7 @@
 
 #include "agents/probe/probe.h"
 #include "agents/probe/spec.h"
+#include "base/lists.h"
 #include "base/text.h"
 #include "proto/names.h"
 

@@ -52,7 +52,7 @@ bool Evaluator::Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Momen
 
 bool Evaluator::Advance(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
   if (findings.busy()) {
-    (void)findings.Step(fleet, now);
+    (void)findings.Advance(fleet, now);
     return true;
   }
   const bool settled = Settled(now);

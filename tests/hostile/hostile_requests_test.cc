@@ -173,17 +173,20 @@ TEST_F(HostileRequests, EachRouteRefusesWhatIsNoRequest) {
   const std::string wide(900'000, 'y');
   for (const MethodDescriptor* const method : Methods()) {
     const HttpRoute route = RouteOf(*method);
-    if (route.body)
+    if (route.body) {
       for (const std::string& body : {deep, "\"" + wide + "\"", std::string("\xff\xfe{}")})
         EXPECT_THAT(StatusLine(victim_.Post(route.path, body)),
                     AnyOf(HasSubstr(" 400 "), HasSubstr(" 413 ")))
             << route.path;
+    }
     if (route.verb != "GET" || method->server_streaming()) continue;
     std::string query = "?";
     for (int n = 0; n < 2'000; ++n) query += "filter=x&";
     for (const std::string& target : {route.path + query, route.path + "?filter=" + wide,
                                       route.path + "/" + wide, route.path + "?page_token=%00%ff"})
-      EXPECT_THAT(StatusLine(victim_.Get(target)), HasSubstr(" 4")) << target.substr(0, 60);
+      // A server that refuses a long head may close before the client has sent all of it.
+      EXPECT_THAT(StatusLine(victim_.Get(target)), AnyOf(HasSubstr(" 4"), ""))
+          << target.substr(0, 60);
   }
   ExpectWell("nonsense");
 }

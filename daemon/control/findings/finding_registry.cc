@@ -44,7 +44,7 @@ void FindingRegistry::Restore(std::vector<v1::Finding> open, std::vector<v1::Sil
 
 void FindingRegistry::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now) {
   Begin(std::move(delta));
-  while (Step(fleet, now)) {
+  while (Advance(fleet, now)) {
   }
 }
 
@@ -61,7 +61,7 @@ bool FindingRegistry::Some(List& list, std::size_t& next, std::size_t& left, App
   return next < list.size();
 }
 
-bool FindingRegistry::Step(const fleet::Fleet& fleet, Moment now) {
+bool FindingRegistry::Advance(const fleet::Fleet& fleet, Moment now) {
   if (!work_) return false;
   Work& work = *work_;
   std::size_t left = kFindingsOfStep;
