@@ -114,7 +114,7 @@ constexpr Message kNetworkDriversMessages[] = {
      .meaning = "The line names the command and its status.",
      .causes = {kFirmware, kQpResources}},
     {.id = "admin_queue",
-     .needle = "evice",
+     .needle = " completion",
      .pattern = R"(\b(?:efa|erdma|ena) [0-9a-f:.]+(?: (?P<hca>\S+))?: .*evice )"
                 R"((?:(?:doesn't|didn't) send (?:a|any) completion|)"
                 R"(sent a completion but the driver didn't receive))",
@@ -172,6 +172,13 @@ constexpr Message kNetworkDriversMessages[] = {
      .title = "the neighbor table of the kernel is full",
      .meaning = "MAC addresses of more peers cannot be resolved.",
      .causes = {kNeighborTable}},
+    {.id = "martian_source",
+     .needle = "martian source",
+     .pattern = R"(IPv4: martian source \S+ from (?P<peer>[0-9.]+), on dev (?P<hca>\w+))",
+     .role = Role::kNotice,
+     .title = "the kernel drops packets that come in by the wrong NIC",
+     .meaning = "Several NICs share a subnet, or rp_filter is strict and answers take another NIC.",
+     .causes = {kArpFlux}},
     {.id = "conntrack_full",
      .needle = "nf_conntrack: table full",
      .pattern = R"(nf_conntrack: (?:nf_conntrack: )?table full, dropping packet)",
