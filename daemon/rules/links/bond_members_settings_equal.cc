@@ -131,7 +131,7 @@ void Fail(const PortView& port, const NetInterface& first, const NetInterface& o
           const MemberSetting& setting, Verdicts& out) {
   std::string expected = setting.text(first);
   std::string seen = setting.text(other);
-  if (expected.size() > kTextShownMax || seen.size() > kShownMax) {
+  if (expected.size() > kTextShownMax || seen.size() > kTextShownMax) {
     expected = "one list";
     seen = "another list";
   }
