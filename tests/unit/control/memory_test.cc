@@ -57,10 +57,10 @@ TEST_F(MemoryTest, ADeadLeafIsOneFindingAfterARestart) {
     for (const std::uint32_t rail : {0U, 1U}) testing::LinkDown(nodes_[i], rail);
   }
   Report();
-  ASSERT_THAT(world_.OpenFindings(), Contains("port_active leaf-1"));
+  ASSERT_THAT(world_.OpenFindings(), Contains("port_active switch leaf-1"));
   world_.Restart();
   ConnectAll();
-  EXPECT_THAT(world_.OpenFindings(), Contains("port_active leaf-1"));
+  EXPECT_THAT(world_.OpenFindings(), Contains("port_active switch leaf-1"));
 }
 
 TEST_F(MemoryTest, AMissingCardOfTheOnlyNodeIsMissingAfterARestart) {
