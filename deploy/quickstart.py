@@ -332,58 +332,6 @@ def start_controller(progress, *flags):
     return controller
 
 
-def wait_for_subnet_findings(progress, controller, expected):
-    progress.step("findings")
-
-    def found():
-        rules = [f["rule"] for f in controller.get("/v1/findings").get("findings", [])]
-        seen = {rule: rules.count(rule) for rule in rules}
-        return seen == expected, f"expected {expected}, saw {seen}"
-
-    wait_for(progress, "findings", 15, found)
-    progress.done(f"{sum(expected.values())} findings about the planted faults, no others")
-
-
-def run_infiniband(options, progress):
-    """A simulated InfiniBand subnet, read and checked."""
-    fabric = quickstart_infiniband.Fabric()
-    plan, expected = quickstart_infiniband.plant(fabric)
-    folder = STATE / "infiniband"
-    subnet = folder / "subnets" / "rail-1"
-    subnet.mkdir(parents=True, exist_ok=True)
-    (subnet / "plan.ndt").write_text(plan)
-    snapshot = subnet / "subnet.json"
-    progress.step("ibsim and opensm")
-    with quickstart_infiniband.Simulation(folder, fabric) as simulation:
-        progress.done(f"{len(fabric.nodes)} nodes, {len(fabric.cables)} cables")
-        progress.step("fabric-agent subnet read")
-        simulation.read(RELEASE / "bin/fabric-agent", snapshot)
-        progress.done(str(snapshot))
-        controller = start_controller(progress, "--infiniband-topology", folder / "subnets")
-        try:
-            wait_for_subnet_findings(progress, controller, expected)
-            for title, words, good in (
-                    ("FINDINGS", ["findings", "-o", "wide"], (1,)),
-                    ("SUBNET", ["subnet", "show", snapshot], (0,)),
-                    ("PATH", ["subnet", "path", "gpu-1", "gpu-16", snapshot], (0,))):
-                show(title)
-                controller.ctl(*words, good=good)
-            picture(controller, folder, snapshot)
-            addresses(controller, {})
-            rest(options)
-        finally:
-            controller.stop()
-    return []
-
-
-def picture(controller, folder, snapshot):
-    show("PICTURE")
-    with open(folder / "subnet.dot", "wb") as out:
-        controller.ctl("subnet", "export", "--as", "dot", snapshot, stdout=out)
-    subprocess.run(["dot", "-Tsvg", "-o", folder / "subnet.svg", folder / "subnet.dot"], check=True)
-    print(folder / "subnet.svg")
-
-
 def rest(options):
     if options.once:
         return
@@ -403,8 +351,7 @@ def parse(words):
     parser.add_argument("--lab", action="store_true",
                         help="use the lab even if this machine has RDMA devices")
     parser.add_argument("--infiniband", action="store_true",
-                        help="a simulated InfiniBand subnet (ibsim and opensm) with two planted "
-                             "faults, instead of RDMA devices")
+                        help="use a simulated InfiniBand subnet")
     options = parser.parse_args(words)
     if not 3 <= options.nodes <= 16:
         parser.error(f"--nodes: expected 3 to 16 (a majority needs three), saw {options.nodes}")
@@ -422,15 +369,14 @@ def main(words):
     infiniband = options.infiniband
     lab = options.lab or not (infiniband or has_rdma_devices())
     progress = Progress(steps=6 if infiniband else 8 if lab else 5)
-    started = time.monotonic()
-    controller = None
+    started, controller = time.monotonic(), None
     try:
         install(progress, ["build", *(["infiniband"] if infiniband else ["lab"] if lab else [])])
         if lab:
             prepare_lab(progress)
         build(progress)
         if infiniband:
-            trouble = run_infiniband(options, progress)
+            trouble = quickstart_infiniband.run(sys.modules[__name__], options, progress)
         else:
             # The guests have just booted. Without this, rules would wait for them to settle.
             controller = start_controller(progress, *(["--boot-grace", "0s"] if lab else []))

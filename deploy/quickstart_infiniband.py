@@ -1,6 +1,8 @@
-"""InfiniBand without hardware: ibsim with a small fat tree and real subnet managers (opensm). Two
-faults are planted: the cables of two hosts are exchanged, and servers on the spines give minimum-hop
-routing a credit loop."""
+"""InfiniBand without hardware: ibsim with a small fat tree, and real subnet managers (opensm).
+
+Two faults are planted: the cables of two hosts are exchanged, and servers on the spines give
+minimum-hop routing a credit loop.
+"""
 
 import glob
 import os
@@ -127,7 +129,8 @@ class Simulation:
         subprocess.run(["opensm", "-c", folder / "conf"], env=environment, cwd=folder, check=False,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         conf = (folder / "conf").read_text()
-        (folder / "conf").write_text(re.sub(r"(?m)^force_log_flush.*", "force_log_flush TRUE", conf))
+        conf = re.sub(r"(?m)^force_log_flush.*", "force_log_flush TRUE", conf)
+        (folder / "conf").write_text(conf)
         log = folder / "log"
         log.unlink(missing_ok=True)
         self.processes.append(subprocess.Popen(
@@ -153,3 +156,55 @@ def plant(fabric):
     plan = fabric.plan()
     fabric.exchange("gpu-3 mlx5_0", "gpu-7 mlx5_0")
     return plan, {"subnet_cables_as_planned": 2, "subnet_no_credit_loops": 1}
+
+
+def run(base, options, progress):
+    """Reads and checks the simulated subnet. `base`: the module quickstart. Returns failures."""
+    fabric = Fabric()
+    plan, expected = plant(fabric)
+    folder = base.STATE / "infiniband"
+    subnet = folder / "subnets" / "rail-1"
+    subnet.mkdir(parents=True, exist_ok=True)
+    (subnet / "plan.ndt").write_text(plan)
+    snapshot = subnet / "subnet.json"
+    progress.step("ibsim and opensm")
+    with Simulation(folder, fabric) as simulation:
+        progress.done(f"{len(fabric.nodes)} nodes, {len(fabric.cables)} cables")
+        progress.step("fabric-agent subnet read")
+        simulation.read(base.RELEASE / "bin/fabric-agent", snapshot)
+        progress.done(str(snapshot))
+        controller = base.start_controller(progress, "--infiniband-topology", folder / "subnets")
+        try:
+            _wait_for_findings(base, progress, controller, expected)
+            for title, words, good in (
+                    ("FINDINGS", ["findings", "-o", "wide"], (1,)),
+                    ("SUBNET", ["subnet", "show", snapshot], (0,)),
+                    ("PATH", ["subnet", "path", "gpu-1", "gpu-16", snapshot], (0,))):
+                base.show(title)
+                controller.ctl(*words, good=good)
+            base.show("PICTURE")
+            _draw(controller, folder, snapshot)
+            base.addresses(controller, {})
+            base.rest(options)
+        finally:
+            controller.stop()
+    return []
+
+
+def _wait_for_findings(base, progress, controller, expected):
+    progress.step("findings")
+
+    def found():
+        rules = [f["rule"] for f in controller.get("/v1/findings").get("findings", [])]
+        seen = {rule: rules.count(rule) for rule in rules}
+        return seen == expected, f"expected {expected}, saw {seen}"
+
+    base.wait_for(progress, "findings", 15, found)
+    progress.done(f"{sum(expected.values())} findings about the planted faults, no others")
+
+
+def _draw(controller, folder, snapshot):
+    with open(folder / "subnet.dot", "wb") as out:
+        controller.ctl("subnet", "export", "--as", "dot", snapshot, stdout=out)
+    subprocess.run(["dot", "-Tsvg", "-o", folder / "subnet.svg", folder / "subnet.dot"], check=True)
+    print(folder / "subnet.svg")

@@ -137,13 +137,13 @@ struct Manager {
 
 // How a subnet was read by management packets.
 struct Reading {
-  std::string reader;  // "mlx5_0 port 1"
+  std::string reader = {};  // "mlx5_0 port 1"
   std::uint64_t packets = 0;
   std::uint64_t lost = 0;
   std::uint32_t vl15_dropped = 0;  // By switches, during the read
-  std::vector<std::string> not_covered;
-  std::string changed;      // While it was read; empty: nothing
-  std::vector<End> silent;  // The link is up; the device behind it does not answer.
+  std::vector<std::string> not_covered = {};
+  std::string changed = {};      // While it was read; empty: nothing
+  std::vector<End> silent = {};  // The link is up; the device behind it does not answer.
 };
 
 struct Problem {

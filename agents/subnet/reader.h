@@ -20,7 +20,7 @@
 namespace fabric::agent {
 
 struct ReaderOptions {
-  WindowOptions window;
+  WindowOptions window = {};
   std::uint64_t m_key = 0;
   bool tables = true;
   bool p_keys = true;
@@ -28,7 +28,7 @@ struct ReaderOptions {
   // Between two reads of the counters; 0: they are read once, and rates are unknown.
   Duration rate_interval{};
   // Called at most twice a second.
-  std::function<void(const v1::SubnetSnapshot& so_far, std::uint64_t mads)> on_progress;
+  std::function<void(const v1::SubnetSnapshot& so_far, std::uint64_t mads)> on_progress = {};
 };
 
 class SubnetReader {
@@ -45,10 +45,10 @@ class SubnetReader {
  private:
   using Route = std::vector<std::uint8_t>;  // Ports out, from this node
   struct Known {
-    Route route;                            // The first that was found
-    std::map<std::uint32_t, Route> routes;  // Of the ports of an adapter
-    std::uint16_t p_keys = 0;               // Size of the table
-    std::uint16_t lid = 0;                  // Of a switch
+    Route route;                                 // The first that was found
+    std::map<std::uint32_t, Route> routes = {};  // Of the ports of an adapter
+    std::uint16_t p_keys = 0;                    // Size of the table
+    std::uint16_t lid = 0;                       // Of a switch
     bool extended_counters = false;
     std::uint32_t pending_blocks = 0;
   };

@@ -39,7 +39,7 @@ struct Done {
 };
 
 struct WindowOptions {
-  PaceLimits pace;
+  PaceLimits pace = {};
   Duration timeout = std::chrono::milliseconds(200);
   std::uint32_t tries = 2;
   // Lost orders in a row after which a device is skipped.
