@@ -91,6 +91,9 @@ constexpr Option kSubnetRead[] = {
      .min = "1",
      .max = "10000000",
      .doc = "Packets that may be sent in a second. Halved while packets are lost."},
+    {.name = "file",
+     .type = OptionType::kPath,
+     .doc = "Write to this file, which is replaced at once, instead of standard output."},
     {.name = "topology-only",
      .type = OptionType::kBool,
      .doc = "Read no forwarding tables, P_Keys and counters."},
@@ -168,7 +171,8 @@ SubnetReadOptions SubnetReadOf(const Values& values) {
           .smps = values.Number("smps"),
           .gmps = values.Number("gmps"),
           .per_second = values.Number("packets-per-second"),
-          .topology_only = values.Bool("topology-only")};
+          .topology_only = values.Bool("topology-only"),
+          .file = values.Text("file")};
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct SubnetReadOptions {
   std::uint32_t gmps = 0;
   std::uint32_t per_second = 0;
   bool topology_only = false;
+  std::string file;  // Empty: standard output
 };
 
 struct CommandLine {

@@ -11,6 +11,7 @@
 #include "agents/subnet/m_key.h"
 #include "agents/subnet/reader.h"
 #include "agents/subnet/umad_transport.h"
+#include "base/atomic_file.h"
 #include "base/lists.h"
 #include "base/text.h"
 #include "proto/json.h"
@@ -62,6 +63,10 @@ int PrintSubnet(const SubnetReadOptions& options) {
   for (const std::string& line : snapshot->not_covered())
     std::fputs(Format("fabric-agent: not read: {}\n", line).c_str(), stderr);
   const std::string text = ToJson(*snapshot, false) + "\n";
+  if (!options.file.empty()) {
+    const Status written = WriteFileAtomically(options.file, text, 0644);
+    return written.ok() ? 0 : Fail(written, 1);
+  }
   return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
 }
 

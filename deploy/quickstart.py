@@ -367,7 +367,7 @@ def main(words):
     signal.signal(signal.SIGTERM, end)
     STATE.mkdir(parents=True, exist_ok=True)
     infiniband = options.infiniband
-    lab = options.lab or not (infiniband or has_rdma_devices())
+    lab = not infiniband and (options.lab or not has_rdma_devices())
     progress = Progress(steps=6 if infiniband else 8 if lab else 5)
     started, controller = time.monotonic(), None
     try:

@@ -140,15 +140,12 @@ class Simulation:
 
     def read(self, agent, path):
         """Reads the subnet with fabric-agent from the first host."""
-        new = path.with_suffix(".new")
-        with open(new, "wb") as out:
-            done = subprocess.run(
-                [agent, "subnet", "read", "--ibsim", self.name, "--ibsim-node",
-                 self.fabric.node_id("gpu-1 mlx5_0")],
-                stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            [agent, "subnet", "read", "--ibsim", self.name, "--ibsim-node",
+             self.fabric.node_id("gpu-1 mlx5_0"), "--file", path],
+            stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             raise InfinibandError(done.stderr.strip())
-        new.rename(path)
 
 
 def plant(fabric):

@@ -1,6 +1,7 @@
 #include "agents/subnet/ibsim_transport.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -88,10 +89,12 @@ Status WaitFor(int fd, short events, Duration wait) {
 }
 
 Result<Control> Ask(int fd, const Control& request) {
-  if (write(fd, &request, sizeof(request)) != sizeof(request)) return FromErrno(errno, "ibsim");
+  if (write(fd, &request, sizeof(request)) != static_cast<ssize_t>(sizeof(request)))
+    return FromErrno(errno, "ibsim");
   RETURN_IF_ERROR(WaitFor(fd, POLLIN, std::chrono::seconds(5)));
   Control answer;
-  if (read(fd, &answer, sizeof(answer)) != sizeof(answer)) return FromErrno(errno, "ibsim");
+  if (read(fd, &answer, sizeof(answer)) != static_cast<ssize_t>(sizeof(answer)))
+    return FromErrno(errno, "ibsim");
   if (answer.type == kError)
     return Status(Code::kNotFound, "ibsim refused the request; check the name of the node");
   return answer;
@@ -140,7 +143,7 @@ class IbsimTransport final : public MadTransport {
     }
     if (size < 0 && errno == EAGAIN) return std::optional<MadPacket>();
     if (size < 0) return FromErrno(errno, "ibsim");
-    if (size != sizeof(record)) return std::optional<MadPacket>();
+    if (size != static_cast<ssize_t>(sizeof(record))) return std::optional<MadPacket>();
     return std::optional<MadPacket>(
         MadPacket{.lid = ntohs(static_cast<std::uint16_t>(record.from_lid)),
                   .lost = record.status != 0,

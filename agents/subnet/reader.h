@@ -50,7 +50,6 @@ class SubnetReader {
     std::uint16_t p_keys = 0;                    // Size of the table
     std::uint16_t lid = 0;                       // Of a switch
     bool extended_counters = false;
-    std::uint32_t pending_blocks = 0;
   };
 
   MadPacket Compose(const Order& order, std::uint32_t transaction) const;

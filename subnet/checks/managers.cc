@@ -1,5 +1,6 @@
 // Checks of the subnet managers beside the master. They need a reader that asks each of them.
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "subnet/checks/check.h"
@@ -59,14 +60,16 @@ void JudgePriority(const CheckInput& input, Verdicts& out) {
         other.priority < master->priority)
       continue;
     failed = true;
-    const bool tie = other.priority == master->priority;
+    std::string title =
+        other.priority == master->priority
+            ? Format("{} (standby) has the same priority {} as the master {}",
+                     ManagerPlace(subnet, other), other.priority, ManagerPlace(subnet, *master))
+            : Format("{} (standby) has priority {}, above {} of the master {}",
+                     ManagerPlace(subnet, other), other.priority, master->priority,
+                     ManagerPlace(subnet, *master));
     out.Fail({.subject = WholeSubnet(),
               .key = GuidText(other.port_guid),
-              .title = Format(
-                  "{} (standby) has {} as the master {}", ManagerPlace(subnet, other),
-                  tie ? Format("the same priority {}", other.priority)
-                      : Format("priority {}, not below {},", other.priority, master->priority),
-                  ManagerPlace(subnet, *master)),
+              .title = std::move(title),
               .what = "priority of the standby subnet manager",
               .expected = Format("below {}", master->priority),
               .seen = std::to_string(other.priority),

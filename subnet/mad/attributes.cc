@@ -123,7 +123,7 @@ std::optional<PortInfo> ReadPortInfo(Bytes data) {
       .lid = Load<std::uint16_t>(data, 16),
       .manager_lid = Load<std::uint16_t>(data, 18),
       .runs_manager = (capabilities & kIsManager) != 0,
-      .state = StateOf(data[32] & 0x0f),
+      .state = StateOf(static_cast<std::uint8_t>(data[32] & 0x0f)),
       .physical_state = static_cast<std::uint8_t>(data[33] >> 4),
       .active = {LanesOf(data[31]), SpeedOf(speed_active, extended_active)},
       // 30 and 31 mean "no extended speed".
@@ -131,8 +131,8 @@ std::optional<PortInfo> ReadPortInfo(Bytes data) {
                   SpeedOf(speed_enabled,
                           extended_enabled >= 30 ? std::uint8_t{0} : extended_enabled)},
       .lmc = static_cast<std::uint8_t>(data[34] & 0x07),
-      .mtu = MtuOf(data[36] >> 4),
-      .mtu_capability = MtuOf(data[41] & 0x0f),
+      .mtu = MtuOf(static_cast<std::uint8_t>(data[36] >> 4)),
+      .mtu_capability = MtuOf(static_cast<std::uint8_t>(data[41] & 0x0f)),
       .lanes = static_cast<std::uint8_t>((data[43] >> 4) == 0   ? 0
                                          : (data[43] >> 4) == 5 ? 15
                                                                 : 1 << ((data[43] >> 4) - 1)),

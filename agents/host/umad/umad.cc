@@ -117,8 +117,9 @@ Result<std::vector<UmadPort>> ListUmadPorts() {
     const std::string folder = Format("{}/{}", kClass, name);
     const auto device = ReadAttribute(folder + "/ibdev");
     const auto text = ReadAttribute(folder + "/port");
-    const auto port = text.ok() ? ParseNumber<std::uint32_t>(*text) : text.status();
-    if (!device.ok() || !port.ok()) continue;  // Removed meanwhile
+    if (!device.ok() || !text.ok()) continue;  // Removed meanwhile
+    const auto port = ParseNumber<std::uint32_t>(*text);
+    if (!port.ok()) continue;
     ports.push_back({.device = *device, .port = *port, .path = "/dev/infiniband/" + name});
   }
   std::ranges::sort(ports, {},

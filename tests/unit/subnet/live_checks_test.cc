@@ -128,10 +128,11 @@ TEST(SubnetManagerPriority, FailsForATieAndForALowerMaster) {
       builder.AddManager(
           {.port_guid = 2, .lid = 2, .priority = priority, .state = ManagerState::kStandby});
     });
-    EXPECT_THAT(FailuresOf(subnet),
-                ElementsAre(AllOf(HasSubstr("subnet_manager_priority: "),
-                                  HasSubstr(priority == 9 ? "the same priority 9 as the master"
-                                                          : "priority 12, not below 9, as"))));
+    EXPECT_THAT(
+        FailuresOf(subnet),
+        ElementsAre(AllOf(HasSubstr("subnet_manager_priority: "),
+                          HasSubstr(priority == 9 ? "the same priority 9 as the master"
+                                                  : "priority 12, above 9 of the master"))));
   }
 }
 
