@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "daemon/blame/analyzer.h"
-#include "daemon/blame/cable_probes.h"
+#include "tests/unit/blame/cable_pairs.h"
 #include "tests/unit/subnet/test_subnet.h"
 
 namespace fabric::blame {

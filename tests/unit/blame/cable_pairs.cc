@@ -1,4 +1,4 @@
-#include "daemon/blame/cable_probes.h"
+#include "tests/unit/blame/cable_pairs.h"
 
 #include <algorithm>
 #include <random>
