@@ -28,6 +28,7 @@
 #include "agents/session/loop.h"
 #include "agents/session/port_reading.h"
 #include "agents/session/watchdog.h"
+#include "agents/subnet_read.h"
 #include "base/child.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -209,6 +210,7 @@ int main(int argc, char** argv) {
     case Command::kMetrics:
     case Command::kNcclEnv:
       return fabric::RunInChild([&line] { return fabric::agent::PrintOnce(*line); });
+    case Command::kSubnetRead: return fabric::agent::PrintSubnet(line->subnet_read);
   }
   return fabric::agent::kUsage;
 }

@@ -62,6 +62,18 @@ constexpr Option kSettings[] = {
          "files of "
          "a subnet (see docs/INFINIBAND.md), or with a subdirectory for each subnet. Reloaded when "
          "it changes."},
+    {.name = "infiniband-extra-hops",
+     .type = OptionType::kNumber,
+     .max = "64",
+     .doc = "Switches above the minimum that the routing engine of InfiniBand may use. Default: 0 "
+            "on trees; unknown elsewhere."},
+    {.name = "infiniband-oversubscription",
+     .value = "RATIO",
+     .doc = "Largest ratio of bandwidth down to bandwidth up of an InfiniBand switch: 1, 2.5."},
+    {.name = "infiniband-several-lanes",
+     .type = OptionType::kBool,
+     .doc = "The routing engine of InfiniBand avoids credit loops by virtual lanes (dfsssp, lash, "
+            "torus-2QoS), which no file shows."},
     {.name = "rules",
      .type = OptionType::kPath,
      .doc = "Custom rules: a file or a directory of *.yaml. Invalid rules are logged and skipped."},

@@ -147,6 +147,19 @@ control::ControllerOptions OptionsOf(const Settings& settings,
       .on_long_turn = [&](const control::LongTurn& turn) { operator_log.OnLongTurn(turn); }};
 }
 
+Result<subnet::Expectations> SubnetExpectations(const Settings& settings) {
+  subnet::Expectations expected;
+  if (settings.Has("infiniband-extra-hops"))
+    expected.extra_hops = settings.Number("infiniband-extra-hops");
+  expected.several_lanes = settings.Bool("infiniband-several-lanes");
+  if (settings.Has("infiniband-oversubscription")) {
+    const auto ratio = subnet::ParseOversubscription(settings.Text("infiniband-oversubscription"));
+    if (!ratio.ok()) return ratio.status().In("infiniband-oversubscription");
+    expected.oversubscription_max = *ratio;
+  }
+  return expected;
+}
+
 // A subnet that cannot be read leaves its previous state in place.
 void Use(Result<SubnetReading> reading, const std::string& path, control::Controller& controller,
          Moment now) {
@@ -291,7 +304,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
     log::Error("{}: {} rows cannot be decoded and are skipped", settings.Text("state"), rows);
-  SubnetFiles subnets(settings.Text("infiniband-topology"));
+  ASSIGN_OR_RETURN(const subnet::Expectations expected, SubnetExpectations(settings));
+  SubnetFiles subnets(settings.Text("infiniband-topology"), expected);
   if (!subnets.path().empty()) Use(subnets.Read(), subnets.path(), controller, clock.Now());
   ASSIGN_OR_RETURN(const std::unique_ptr<SiteAccess> site,
                    SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {

@@ -20,6 +20,7 @@ WALLS = (
     ("agents/counters/", _SHARED + ("agents/host/", "agents/inspect/", "agents/counters/")),
     ("agents/nccl/", _SHARED + ("agents/nccl/",)),
     ("agents/probe/", _SHARED + ("agents/host/", "agents/probe/")),
+    ("agents/subnet/", _SHARED + ("agents/host/", "agents/subnet/", "subnet/")),
     ("agents/", _SHARED + ("agents/",)),
     ("daemon/expression/", ("base/", "daemon/expression/")),
     ("daemon/custom/", _SHARED + ("subnet/", "daemon/expression/", "daemon/profile/",
