@@ -225,6 +225,12 @@ class TestFaults(LabCase):
             key.write_bytes(page.read())
         return self.ctl("certify", "verify", file, "--key", key, *words)
 
+    @staticmethod
+    def payload(file):
+        """The certificate within a signed file."""
+        payload = json.loads(file.read_text())["payload"]
+        return json.loads(base64.urlsafe_b64decode(payload + "=="))
+
     def test_13_a_certificate_passes_healthy_nodes(self):
         done, file = self.certified("n[1-3]")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -248,8 +254,7 @@ class TestFaults(LabCase):
         self.assertIn(done.returncode, (1, 6), done.stdout + done.stderr)
         checked = self.verified(file, "-o", "yaml")
         self.assertEqual((checked.returncode, checked.stdout), (done.returncode, done.stdout))
-        payload = json.loads(file.read_text())["payload"]
-        certificate = json.loads(base64.urlsafe_b64decode(payload + "=="))
+        certificate = self.payload(file)
         blame = certificate["blame"]
         likely = blame.get("suspects") or blame["undecided"][0]["suspects"]
         self.assertEqual(likely[0]["name"], "n5/rxe0/1", blame)
@@ -257,6 +262,25 @@ class TestFaults(LabCase):
         self.assertNotEqual(verdicts["n5"], "VERDICT_PASS")
         self.assertEqual({one for name, one in verdicts.items() if name != "n5"}
                          & {"VERDICT_FAIL"}, set())
+
+    def test_15_a_certificate_fails_for_one_class_on_one_switch_port(self):
+        # The port drops only the lossless class of RoCE. Probes with DSCP 0 see nothing of it.
+        self.lab.link("rail0", "n5", "dscp", 26, "down")
+        self.lab.link("rail0", "n5", "cut", 1, "down")
+        done, file = self.certified("n[2-8]", "--within", "180s")
+        certificate = self.payload(file)
+        self.assertEqual(done.returncode, 1, certificate)
+        self.assertEqual(certificate["classes"][0]["name"], "lossless", certificate)
+        self.assertEqual(certificate["classes"][0]["dscp"], 26, certificate)
+        nodes = {one["name"]: one for one in certificate["nodes"]}
+        self.assertEqual([n for n, one in nodes.items() if one["verdict"] == "VERDICT_FAIL"],
+                         ["n5"], certificate)
+        reasons = " ".join(nodes["n5"]["reasons"])
+        self.assertIn("n5/rxe0/1 (on rail0-leaf2 port swp5) loses all packets", reasons)
+        self.assertIn("in class lossless", reasons)
+        done, file = self.certified("n[2-8]", "--dscp", "0", "--within", "180s")
+        for node in self.payload(file)["nodes"]:
+            self.assertNotIn("loses", " ".join(node.get("reasons", [])), node)
 
 
 if __name__ == "__main__":
