@@ -250,10 +250,9 @@ class SearchRun {
     }
   }
 
-  // Explains the bad flows of a chosen spine by uplinks of single leaves instead, best first.
-  // Returns the sum of their scores.
-  double ScoreAsUplinks(std::size_t index, std::vector<Hypothesis>& uplinks) {
-    std::vector<std::uint32_t> explained;
+  // Explains the bad flows of a chosen spine by uplinks instead. Returns the sum of their scores.
+  double ScoreAsUplinks(std::size_t index, std::vector<std::uint32_t>& explained,
+                        std::vector<Hypothesis>& uplinks) {
     Scores scores = Alternatives(index, explained);
     double sum = 0;
     while (uplinks.size() < kUplinksMax) {
@@ -292,9 +291,13 @@ class SearchRun {
       const double as_spine = Best(ScoreOf(spine.component)).fit.score;
       const auto bad = static_cast<double>(CountUnexplained(through));
       std::vector<Hypothesis> uplinks;
-      const double as_uplinks = ScoreAsUplinks(index, uplinks);
+      std::vector<std::uint32_t> explained;  // By the spine
+      const double as_uplinks = ScoreAsUplinks(index, explained, uplinks);
       const auto rest = static_cast<double>(CountUnexplained(through));
-      if (uplinks.size() > 1 && as_uplinks > as_spine && rest <= kUplinksRestMax * bad) {
+      // The bound on one event hides by how much the losses between leaves differ.
+      const bool better = as_uplinks > as_spine ||
+                          IsWorseForSomeLeaves(paths_, levels_.channel(), explained);
+      if (uplinks.size() > 1 && better && rest <= kUplinksRestMax * bad) {
         chosen_.erase(chosen_.begin() + static_cast<long>(index));
         chosen_.insert(chosen_.end(), uplinks.begin(), uplinks.end());
         --index;
