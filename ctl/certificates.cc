@@ -76,7 +76,7 @@ std::string MemoryLines(const v1::Certificate& certificate) {
     text += Format("memory: {} at {}{}\n", memory,
                    Plural(static_cast<std::uint64_t>(seen.first), "port"),
                    seen.second.empty() ? std::string() : Format(": {}", seen.second));
-  return text.empty() ? "memory: host memory, no node has a GPU\n" : text;
+  return text.empty() ? "memory: host memory (no port has a GPU)\n" : text;
 }
 
 std::string RateOrAbsent(bool present, double bits_per_second) {

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 constexpr Duration kEvery = 1s;    // All open findings are read.
 constexpr Duration kSettles = 5s;  // From a repair to its check: settings of both ends change
 constexpr Duration kRetry = 60s;   // After a campaign that could not start
+constexpr int kRequestedMax = 1000;
 
 std::string PortText(const v1::Subject& port) {
   return Format("{}/{}/{}", port.node(), port.device(), port.port());
@@ -111,6 +112,9 @@ Result<v1::Campaign> Rechecks::Run(const std::vector<v1::Finding>& findings, Mom
 }
 
 Result<v1::Campaign> Rechecks::Request(const v1::RecheckFindingsRequest& request, Moment now) {
+  if (request.findings_size() > kRequestedMax)
+    return Status(Code::kInvalidArgument, Format("findings: expected at most {}, saw {}",
+                                                 kRequestedMax, request.findings_size()));
   std::vector<v1::Finding> findings;
   const auto& located = sources_.located.faults();
   for (const std::string& id : request.findings()) {
