@@ -280,8 +280,7 @@ class SearchRun {
         [&](std::uint32_t i) { return levels_.Has(i) && levels_.Unexplained(i) > kTransientBad; }));
   }
 
-  // A spine is bad with all leaves. If uplinks of a few leaves explain its flows better, they
-  // replace it.
+  // A spine is bad with all leaves: uplinks of a few that explain its flows better replace it.
   void SplitSpines() {
     for (std::size_t index = 0; index < chosen_.size(); ++index) {
       const Hypothesis spine = chosen_[index];
@@ -294,10 +293,9 @@ class SearchRun {
       std::vector<std::uint32_t> explained;  // By the spine
       const double as_uplinks = ScoreAsUplinks(index, explained, uplinks);
       const auto rest = static_cast<double>(CountUnexplained(through));
-      // The bound on one event hides by how much the losses between leaves differ.
-      const bool better = as_uplinks > as_spine ||
-                          IsWorseForSomeLeaves(paths_, levels_.channel(), explained);
-      if (uplinks.size() > 1 && better && rest <= kUplinksRestMax * bad) {
+      const bool uneven = IsWorseForSomeLeaves(paths_, levels_.channel(), explained);
+      if (uplinks.size() > 1 && (as_uplinks > as_spine || uneven) &&
+          rest <= kUplinksRestMax * bad) {
         chosen_.erase(chosen_.begin() + static_cast<long>(index));
         chosen_.insert(chosen_.end(), uplinks.begin(), uplinks.end());
         --index;

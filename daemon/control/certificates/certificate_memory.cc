@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "proto/names.h"
 #include "proto/ports.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::control {
 namespace {
@@ -91,9 +92,10 @@ void CertificateMemory::Take(const v1::PairResult& result) {
   if (at == ports_.end() || PortName(result.to()) != at->first) return;
   Tested& tested = at->second;
   const v1::ProbeResult& said = result.result();
-  if (result.probe().has_rc_write_bandwidth() && said.has_bandwidth())
+  const v1::Measure measure = MeasureOf(result.probe());
+  if (measure == v1::MEASURE_BANDWIDTH && said.has_bandwidth())
     tested.memory.set_host_bandwidth_bps(said.bandwidth().mean_bps());
-  if (!result.probe().has_gpu_memory()) return;
+  if (measure != v1::MEASURE_GPU_MEMORY) return;
   // Cancelled, a late host or an agent that is away: no statement about the memory.
   if (said.status() != v1::PROBE_STATUS_OK && said.status() != v1::PROBE_STATUS_REFUSED &&
       said.status() != v1::PROBE_STATUS_FAILED) {

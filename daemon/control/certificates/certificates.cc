@@ -186,7 +186,7 @@ Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& reques
 Status Certificates::Probe(v1::Certificate& certificate, Running& running, Moment now) {
   const v1::CertificateRequest& request = certificate.request();
   fleet::ExpectationTable expectations;
-  const fleet::FleetView view(NodesOf(request, expectations));
+  const fleet::FleetView view(ConnectedNodes(request, expectations));
   Asked asked = PortsAskedFor(view, sources_.sites, request);
   running.doubts = std::move(asked.without);
   const bool alone = request.nodes_size() == 1;

@@ -84,8 +84,8 @@ class Certificates {
   std::string IdOf(std::uint64_t number) const;
   bool TestMemory(std::uint64_t number, Moment now);
   Status StartMemory(std::uint64_t number, const std::vector<std::string>& nodes, Moment now);
-  std::vector<fleet::NodeView> NodesOf(const v1::CertificateRequest& request,
-                                       fleet::ExpectationTable& expectations) const;
+  std::vector<fleet::NodeView> ConnectedNodes(const v1::CertificateRequest& request,
+                                              fleet::ExpectationTable& expectations) const;
   Status Probe(v1::Certificate& certificate, Running& running, Moment now);
   std::vector<v1::CoverageGap> Doubts(const v1::Certificate& certificate, const Running& running,
                                       const std::set<std::string>& unjudged) const;

@@ -58,7 +58,7 @@ Status Certificates::StartMemory(std::uint64_t number, const std::vector<std::st
   fleet::ExpectationTable expectations;
   v1::CertificateRequest request = certificate.request();
   request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
-  const fleet::FleetView view(NodesOf(request, expectations));
+  const fleet::FleetView view(ConnectedNodes(request, expectations));
   ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(view, spec, sources_.campaigns.ProbedLately(now),
                                                    sources_.sites));
   certificate.set_gpu_campaign(sources_.campaigns.NextId());
@@ -76,8 +76,8 @@ Status Certificates::StartMemory(std::uint64_t number, const std::vector<std::st
 }
 
 // Connected nodes of a request.
-std::vector<fleet::NodeView> Certificates::NodesOf(const v1::CertificateRequest& request,
-                                                   fleet::ExpectationTable& expectations) const {
+std::vector<fleet::NodeView> Certificates::ConnectedNodes(
+    const v1::CertificateRequest& request, fleet::ExpectationTable& expectations) const {
   std::vector<fleet::NodeView> nodes;
   for (const std::string& name : request.nodes()) {
     const fleet::NodeRecord* const record = sources_.fleet.Find(name);

@@ -7,7 +7,8 @@
 namespace fabric::control {
 namespace {
 
-constexpr std::size_t kNodesMax = 64;  // Of one campaign; more: the whole fleet, with few partners
+constexpr std::size_t kShortNodesMax =
+    64;  // Of one campaign; more: the whole fleet, with few partners
 constexpr std::size_t kPartners = 4;
 constexpr std::size_t kAllPairsMax = 10;  // Nodes
 constexpr std::uint32_t kDegree = 4;
@@ -38,7 +39,7 @@ struct Selection {
 };
 
 std::size_t MostNodes(bool pairs) {
-  return pairs ? kAllPairsMax - kPartners : kNodesMax;
+  return pairs ? kAllPairsMax - kPartners : kShortNodesMax;
 }
 
 Selection Select(std::span<const v1::Finding> findings) {
@@ -129,7 +130,7 @@ RecheckPlan PlanRecheck(std::span<const v1::Finding> findings, const RecheckFlee
   RecheckPlan plan;
   for (const v1::Finding* finding : chosen.findings) plan.findings.push_back(finding->id());
   const std::size_t partners = chosen.shared ? std::max(kPartners, chosen.nodes.size()) : kPartners;
-  const bool whole = chosen.nodes.empty() || chosen.nodes.size() > kNodesMax;
+  const bool whole = chosen.nodes.empty() || chosen.nodes.size() > kShortNodesMax;
   AddPartners(fleet, partners, chosen.nodes);
   const std::size_t all = whole ? fleet.connected.size() : chosen.nodes.size();
   v1::CampaignSpec& spec = plan.spec;

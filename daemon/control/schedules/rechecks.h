@@ -47,7 +47,7 @@ class Rechecks {
   // it cannot decide follow by themselves. NOT_FOUND for an unknown id, FAILED_PRECONDITION if none
   // is open or a finding is not of that kind, and the errors of the start.
   Result<v1::Campaign> Request(const v1::RecheckFindingsRequest& request, Moment now);
-  // Starts what is due. `now` grows.
+  // Starts due checks. `now` grows.
   void Tick(Moment now);
 
  private:
