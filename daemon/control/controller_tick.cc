@@ -34,7 +34,9 @@ void Controller::Tick(Moment now) {
   turn(TurnKind::kTickSessions, [&]() REQUIRES(mutex_) { TickSessions(now); });
   turn(TurnKind::kTickCampaigns, [&]() REQUIRES(mutex_) {
     state_->campaigns.Tick(now);
-    if (state_->evaluator.Settled(now)) state_->schedules.Tick(now);
+    if (!state_->evaluator.Settled(now)) return;
+    state_->schedules.Tick(now);
+    state_->rechecks.Tick(now);
   });
   turn(TurnKind::kTickMesh, [&]() REQUIRES(mutex_) { state_->mesh.Tick(state_->fleet, now); });
   turn(TurnKind::kTickRules, [&]() REQUIRES(mutex_) { MarkOutdated(now); });

@@ -14,6 +14,7 @@
 #include "daemon/control/outbox.h"
 #include "daemon/control/probing/job_classes.h"
 #include "daemon/control/probing/located_faults.h"
+#include "daemon/control/schedules/rechecks.h"
 #include "daemon/control/schedules/schedules.h"
 #include "daemon/control/sessions.h"
 #include "daemon/fleet/fleet.h"
@@ -45,6 +46,7 @@ struct State {
   LocatedFaults located;
   Campaigns campaigns;
   Schedules schedules;
+  Rechecks rechecks;
   Certificates certificates;
   Mesh mesh;
 };

@@ -13,6 +13,7 @@
 #include "base/jws.h"
 #include "base/status.h"
 #include "daemon/control/campaigns/campaigns.h"
+#include "daemon/control/certificates/certificate_memory.h"
 #include "daemon/control/certificates/certificate_verdict.h"
 #include "daemon/control/certificates/certificate_work.h"
 #include "daemon/control/evaluator.h"
@@ -71,6 +72,8 @@ class Certificates {
     std::vector<v1::CoverageGap> not_covered;  // By the plan
     SteadyTime probing_until, deadline;
     bool cut_off = false;
+    CertificateMemory memory = {};
+    bool memory_tested = false;  // The test has started, or will not.
   };
   struct Known {
     v1::GetCertificateResponse answer;
@@ -79,6 +82,10 @@ class Certificates {
   };
 
   std::string IdOf(std::uint64_t number) const;
+  bool TestMemory(std::uint64_t number, Moment now);
+  Status StartMemory(std::uint64_t number, const std::vector<std::string>& nodes, Moment now);
+  std::vector<fleet::NodeView> ConnectedNodes(const v1::CertificateRequest& request,
+                                              fleet::ExpectationTable& expectations) const;
   Status Probe(v1::Certificate& certificate, Running& running, Moment now);
   std::vector<v1::CoverageGap> Doubts(const v1::Certificate& certificate, const Running& running,
                                       const std::set<std::string>& unjudged) const;

@@ -33,6 +33,7 @@ constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
     {"GetCampaign", v1::ROLE_VIEWER},       {"ListCampaignResults", v1::ROLE_VIEWER},
     {"ListCampaigns", v1::ROLE_VIEWER},     {"CancelCampaign", v1::ROLE_OPERATOR},
     {"CreateSchedule", v1::ROLE_OPERATOR},  {"ListSchedules", v1::ROLE_VIEWER},
+    {"GetSchedule", v1::ROLE_VIEWER},       {"RecheckFindings", v1::ROLE_OPERATOR},
     {"DeleteSchedule", v1::ROLE_OPERATOR},  {"StartCertificate", v1::ROLE_OPERATOR},
     {"GetCertificate", v1::ROLE_VIEWER},    {"ListCertificates", v1::ROLE_VIEWER},
     {"GetCounterHistory", v1::ROLE_VIEWER}, {"GetMesh", v1::ROLE_VIEWER},
