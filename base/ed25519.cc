@@ -9,6 +9,7 @@
 #include <cassert>
 #include <memory>
 
+#include "base/no_passphrase.h"
 #include "base/text.h"
 
 namespace fabric {
@@ -51,11 +52,6 @@ std::string TextOf(BIO* bio) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio, &data);
   return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
-}
-
-// Refuses a passphrase: a daemon cannot ask for one.
-int NoPassphrase(char*, int, int, void*) {
-  return -1;
 }
 
 // The kind of the text, for messages, which must not contain the text itself.

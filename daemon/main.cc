@@ -45,6 +45,7 @@
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
 #include "daemon/site_access.h"
+#include "daemon/site_join.h"
 #include "daemon/store/store.h"
 #include "daemon/transport.h"
 #include "proto/fabric_service.h"
@@ -57,8 +58,9 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr Duration kTickInterval = std::chrono::milliseconds(100);
-constexpr time_t kFlushSeconds = 1;  // Operator log
-constexpr int kFlushesPerLook = 10;  // At the topology file
+constexpr time_t kFlushSeconds = 1;    // Operator log
+constexpr int kFlushesPerLook = 10;    // At the topology file
+constexpr int kChecksPerRecheck = 10;  // Of agents
 
 // Blocks the signals that fabricd waits for, in this thread and the threads that it starts.
 sigset_t BlockSignals() {
@@ -266,6 +268,17 @@ Result<std::unique_ptr<store::Store>> OpenStore(const Settings& settings, WallTi
   return store;
 }
 
+Result<std::unique_ptr<SiteAccess>> OpenSite(const Settings& settings, const Transport& transport,
+                                             OperatorLog& operator_log, const Clock& clock) {
+  ASSIGN_OR_RETURN(std::unique_ptr<SiteAccess> site,
+                   SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
+                     operator_log.OnAudit(entry);
+                   }));
+  if (const api::GrpcTls* const tls = transport.grpc())
+    site->SetChainCheck([tls](std::string_view chain) { return tls->Verify(chain); });
+  return site;
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
@@ -294,14 +307,15 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   SubnetFiles subnets(settings.Text("infiniband-topology"));
   if (!subnets.path().empty()) Use(subnets.Read(), subnets.path(), controller, clock.Now());
   ASSIGN_OR_RETURN(const std::unique_ptr<SiteAccess> site,
-                   SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
-                     operator_log.OnAudit(entry);
-                   }));
+                   OpenSite(settings, *transport, operator_log, clock));
   access::Gate& gate = site->gate();
   agents.SetListener(ListenerOf(controller, gate, operator_log, clock));
 
+  ASSIGN_OR_RETURN(const std::unique_ptr<SiteJoin> join,
+                   SiteJoin::Open(settings, transport->files(), agents, clock.Now().wall));
+
   api::CallMetrics calls;
-  api::Api fabric_api(controller, gate, clock, calls);
+  api::Api fabric_api(controller, gate, clock, calls, join ? &join->service() : nullptr);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
   api::Health health(clock.Now().steady);
   const std::vector<api::Page> pages =
@@ -319,10 +333,12 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
       ShowAddresses(settings, transport->http_scheme(),
                     {grpc->address(), rest.server->address(), status.server->address()}));
   Notify("READY=1");
-  const auto check = [&] {
+  const auto check = [&, checks = 0]() mutable {
     if (health.Ready(clock.Now().steady).status == 200) Notify("WATCHDOG=1");
     site->Tick();
+    if (join) join->Tick(clock.Now().wall);
     transport->Check(clock.Now().wall, agents);
+    if (++checks % kChecksPerRecheck == 0) agents.Recheck();
   };
   const int signal = AwaitEnd(ending_signals, subnets, controller, operator_log, check, clock);
   NotifyStopping(signal);

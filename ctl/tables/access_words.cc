@@ -4,14 +4,14 @@
 
 #include "base/text.h"
 #include "ctl/tables/cells.h"
-#include "daemon/access/policy.h"
+#include "proto/roles.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
 
 std::string RoleWords(const v1::Identity& identity) {
   if (identity.roles().empty()) return std::string(kAbsent);
-  return access::RoleNames(access::RolesOf(identity));
+  return RoleNames(RolesOf(identity));
 }
 
 std::string_view CredentialWord(v1::Credential credential) {

@@ -6,7 +6,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
-#include "daemon/access/policy.h"
+#include "proto/roles.h"
 
 namespace fabric::access {
 namespace {

@@ -57,6 +57,10 @@ class Gate {
   Status AfterChange(const Principal& principal, const Caller& caller, const Need& need,
                      Subject subject, const Status& result);
 
+  // Counts and records a refused call. `identity`: null if it is not known. Returns `why`.
+  Status Refuse(const Caller& caller, const v1::Identity* identity, const Need& need,
+                Subject subject, Status why) EXCLUDES(mutex_);
+
   // Writes summaries of denied calls that are due, or all of them, and entries that the disk
   // refused before. Call once a second.
   Status Flush(bool all = false);
@@ -65,8 +69,6 @@ class Gate {
   GateCounts counts() const EXCLUDES(mutex_);
 
  private:
-  Status Refuse(const Caller& caller, const v1::Identity* identity, const Need& need,
-                Subject subject, Status why) EXCLUDES(mutex_);
   v1::AuditEntry EntryOf(const Caller& caller, const v1::Identity* identity,
                          std::string_view method, Subject subject, WallTime now) const;
 

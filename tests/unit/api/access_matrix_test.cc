@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/secret.h"
 #include "daemon/access/tokens.h"
 #include "daemon/api/access_handlers.h"
 #include "proto/fabric_service.h"
@@ -38,7 +39,10 @@ constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
     {"GetCounterHistory", v1::ROLE_VIEWER}, {"GetMesh", v1::ROLE_VIEWER},
     {"CreateBackup", v1::ROLE_ADMIN},       {"GetIdentity", v1::ROLE_VIEWER},
     {"ListAuditEntries", v1::ROLE_ADMIN},   {"VerifyAuditLog", v1::ROLE_ADMIN},
-    {"WatchEvents", v1::ROLE_VIEWER},
+    {"WatchEvents", v1::ROLE_VIEWER},       {"CreateJoinToken", v1::ROLE_ADMIN},
+    {"ListJoinTokens", v1::ROLE_ADMIN},     {"DeleteJoinToken", v1::ROLE_ADMIN},
+    {"ListJoinRequests", v1::ROLE_ADMIN},   {"ApproveJoinRequest", v1::ROLE_ADMIN},
+    {"DenyJoinRequest", v1::ROLE_ADMIN},    {"ListNodeCertificates", v1::ROLE_VIEWER},
 };
 
 bool IsPermitted(v1::Role needed, const std::vector<v1::Role>& held) {
@@ -123,11 +127,11 @@ class AccessMatrix : public ::testing::Test {
                                                        {"admin", v1::ROLE_ADMIN},
                                                        {"metrics", v1::ROLE_METRICS}};
     for (const auto& [name, role] : tokens)
-      lines += access::ToLine({.name = name, .hash = access::HashOf(name), .roles = {role}});
-    lines += access::ToLine({.name = "old",
-                             .hash = access::HashOf("expired"),
-                             .roles = {v1::ROLE_ADMIN},
-                             .expires_at = WallTime(std::chrono::seconds(1'000))});
+      lines += TokenLine({.name = name, .hash = HashOfSecret(name), .roles = {role}});
+    lines += TokenLine({.name = "old",
+                        .hash = HashOfSecret("expired"),
+                        .roles = {v1::ROLE_ADMIN},
+                        .expires_at = WallTime(std::chrono::seconds(1'000))});
     world_.authenticator().SetTokens(*access::TokenList::Parse(lines, "tokens"));
   }
 
@@ -236,7 +240,7 @@ TEST(WithAuthor, CoversEveryAuthorOfARequest) {
     EXPECT_EQ(WithAuthor(identity, *request) != nullptr, has_author) << type.name();
     authors += has_author ? 1 : 0;
   }
-  EXPECT_EQ(authors, 6);
+  EXPECT_EQ(authors, 9);
 }
 
 }  // namespace
