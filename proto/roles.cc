@@ -72,6 +72,20 @@ void SetRoles(std::vector<v1::Role> roles, v1::Identity& identity) {
   for (const v1::Role role : roles) identity.add_roles(role);
 }
 
+std::string ListOfNumbers(std::span<const std::uint32_t> numbers) {
+  std::string text;
+  for (const std::uint32_t number : numbers)
+    text += Format("{}{}", text.empty() ? "" : ",", number);
+  return text;
+}
+
+std::string ScopedRoleText(const v1::ScopedRole& scoped) {
+  std::string text = RoleName(scoped.role()) + " for ";
+  text += scoped.nodes().empty() ? "all nodes" : "nodes " + Quoted(scoped.nodes());
+  if (!scoped.rails().empty()) text += ", rails " + ListOfNumbers(scoped.rails());
+  return text;
+}
+
 std::string TokenLine(const Token& token) {
   std::vector<std::string> roles;
   for (const v1::Role role : token.roles) roles.push_back(RoleName(role));

@@ -1,6 +1,7 @@
 // Names of roles, and the line of a bearer token in the file of fabricd's setting tokens. Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,10 @@ Result<v1::Role> ParseRole(std::string_view name);
 // Of a list of words; sorted, without repetitions.
 Result<std::vector<v1::Role>> ParseRoles(const std::vector<std::string>& names);
 void SetRoles(std::vector<v1::Role> roles, v1::Identity& identity);
+
+// "operator for nodes 'gpu-1*', rails 0,1"
+std::string ScopedRoleText(const v1::ScopedRole& scoped);
+std::string ListOfNumbers(std::span<const std::uint32_t> numbers);  // "0,1"
 
 struct Token {
   std::string name;  // "ci"; see CheckTokenName

@@ -130,7 +130,9 @@ Result<Principal> Authenticator::IdentifyOidc(const OidcIssuer& issuer, std::str
   *principal.identity.mutable_expires_at() = ToProto(found.expires_at);
   const MutexLock lock(mutex_);
   std::vector<v1::Role> roles = bindings_.RolesOf(found.name);
+  bindings_.AddScoped(found.name, principal.identity);
   for (const std::string& group : found.groups) {
+    bindings_.AddScoped(group, principal.identity);
     const std::vector<v1::Role> bound = bindings_.RolesOf(group);
     roles.insert(roles.end(), bound.begin(), bound.end());
   }
@@ -172,6 +174,7 @@ Result<Principal> Authenticator::IdentifyCertificate(const ClientCertificate& ce
     const MutexLock lock(mutex_);
     const std::vector<v1::Role> bound = bindings_.RolesOf(name.name);
     roles.insert(roles.end(), bound.begin(), bound.end());
+    bindings_.AddScoped(name.name, principal.identity);
   }
   SetRoles(std::move(roles), principal.identity);
   return principal;

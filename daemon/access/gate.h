@@ -17,6 +17,7 @@
 #include "daemon/access/caller.h"
 #include "daemon/access/denied_limit.h"
 #include "daemon/access/policy.h"
+#include "daemon/access/scopes.h"
 
 namespace fabric::access {
 
@@ -45,8 +46,11 @@ class Gate {
 
   // The caller, if it has one of the roles. UNAUTHENTICATED or PERMISSION_DENIED otherwise, which
   // is counted and recorded. `subject` is called for a refused call only.
+  // `parts`: what the call is about; without it, roles for a part of the fabric permit reads only.
+  // Its failure is returned.
   using MakeSubject = std::function<Subject()>;
-  Result<Principal> Admit(const Caller& caller, const Need& need, const MakeSubject& subject = {});
+  Result<Principal> Admit(const Caller& caller, const Need& need, const MakeSubject& subject = {},
+                          const MakeParts& parts = {});
 
   // An agent on AgentLink. `node`: that its Hello names; nullptr before the Hello.
   Status AdmitAgent(const Caller& caller, const std::string* node);

@@ -9,6 +9,7 @@
 
 #include "daemon/api/access_handlers.h"
 #include "daemon/api/caught.h"
+#include "daemon/api/request_parts.h"
 
 namespace fabric::api {
 
@@ -33,9 +34,11 @@ Status Api::Admitted(const CallContext& context, const google::protobuf::MethodD
   if (access::IsForAnyone(method))
     return AnswerAnyone(context.caller, method, request, response, now);
   const access::Need need = access::NeedOf(method);
-  ASSIGN_OR_RETURN(access::Principal principal, gate_.Admit(context.caller, need, [&] {
-    return access::Gate::SubjectOf(method, request, nullptr);
-  }));
+  ASSIGN_OR_RETURN(
+      access::Principal principal,
+      gate_.Admit(
+          context.caller, need, [&] { return access::Gate::SubjectOf(method, request, nullptr); },
+          [&] { return PartsOf(controller_, request, now); }));
   if (method.server_streaming()) return {};
   if (!access::IsRecorded(need)) return Answer(context.caller, principal, request, response, now);
   RETURN_IF_ERROR(gate_.BeforeChange());

@@ -197,6 +197,48 @@ TEST_F(AccessMatrix, ChangesAreRecordedAndReadsAreNot) {
   EXPECT_EQ(entries[0].outcome(), v1::AUDIT_OUTCOME_OK);
 }
 
+// The operator of a part: what its requests are about decides.
+TEST_F(AccessMatrix, ARoleForAPartCountsForRequestsAboutThatPart) {
+  world_.authenticator().SetBindings(*access::RoleBindings::Parse(
+      "- {identity: \"spiffe://corp/ops/*\", roles: [operator], nodes: \"gpu-1*\"}\n", "f"));
+  const access::Caller caller = WithCertificate("spiffe://corp/ops/alice");
+  const auto code = [&](const Message& request, Message& response) {
+    return world_.api()
+        .Call({.caller = caller, .transport = "test"}, *MethodOf(*request.GetDescriptor()), request,
+              response)
+        .code();
+  };
+  v1::ListNodesResponse nodes;
+  EXPECT_EQ(code(v1::ListNodesRequest(), nodes), Code::kOk);
+  v1::StartCampaignRequest start;
+  v1::Campaign campaign;
+  EXPECT_EQ(code(start, campaign), Code::kPermissionDenied) << "about all nodes";
+  start.mutable_spec()->add_nodes("gpu-11");
+  EXPECT_NE(code(start, campaign), Code::kPermissionDenied);
+  start.mutable_spec()->add_nodes("gpu-2");
+  EXPECT_EQ(code(start, campaign), Code::kPermissionDenied);
+  start.mutable_spec()->mutable_nodes()->RemoveLast();
+  start.mutable_spec()->set_hub("gpu-2");
+  EXPECT_EQ(code(start, campaign), Code::kPermissionDenied);
+  v1::CreateSilenceRequest silence;
+  silence.mutable_silence()->set_rule("node_connected");
+  v1::Silence made;
+  EXPECT_EQ(code(silence, made), Code::kPermissionDenied) << "a rule on all nodes";
+  silence.mutable_silence()->set_node("gpu-11");
+  EXPECT_NE(code(silence, made), Code::kPermissionDenied);
+  v1::AcknowledgeFindingRequest acknowledge;
+  acknowledge.set_id("nothing");
+  v1::Finding finding;
+  EXPECT_EQ(code(acknowledge, finding), Code::kNotFound);
+  v1::DeleteSilenceRequest end;
+  end.set_id("nothing");
+  EXPECT_EQ(code(end, made), Code::kNotFound);
+  v1::DeleteNodeRequest remove;
+  remove.set_name("gpu-11");
+  v1::NodeSummary removed;
+  EXPECT_EQ(code(remove, removed), Code::kPermissionDenied) << "needs admin";
+}
+
 TEST(WithAuthor, ReplacesTheAuthorOfAProvenIdentity) {
   v1::Identity identity;
   identity.set_name("alice");
