@@ -109,8 +109,9 @@ constexpr Option kSettings[] = {
          "The time starts again when fabricd starts."},
     {.name = "signing-key",
      .type = OptionType::kPath,
-     .doc = "Ed25519 private key (PEM) that signs certificates. Default: signing-key.pem in the "
-            "directory of the state file, created when missing."},
+     .doc = "Ed25519 private keys (PEM); the first one signs certificates, the others are those "
+            "before it. Default: signing-key.pem in the directory of the state file, created when "
+            "missing. Reloaded when it changes."},
     {.name = "certificate-lifetime",
      .type = OptionType::kDuration,
      .fallback = "15m",

@@ -21,7 +21,6 @@
 #include <thread>
 
 #include "base/input.h"
-#include "base/jws.h"
 #include "base/log.h"
 #include "base/systemd.h"
 #include "base/text.h"
@@ -37,13 +36,13 @@
 #include "daemon/custom/node_rules.h"
 #include "daemon/files/addresses_file.h"
 #include "daemon/files/rule_files.h"
-#include "daemon/files/signing_key_file.h"
 #include "daemon/files/subnet_files.h"
 #include "daemon/http_fronts.h"
 #include "daemon/operator_log.h"
 #include "daemon/pages.h"
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
+#include "daemon/signing_keys.h"
 #include "daemon/site_access.h"
 #include "daemon/site_join.h"
 #include "daemon/store/store.h"
@@ -251,14 +250,6 @@ void NotifyStopping(int signal) {
   Notify("STOPPING=1");
 }
 
-Result<KeyFile> LoadKey(const Settings& settings) {
-  const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
-  if (!key.ok()) return key.status().In("signing-key");
-  log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
-            KeyId(key->key.Public()));
-  return *key;
-}
-
 Result<std::unique_ptr<store::Store>> OpenStore(const Settings& settings, WallTime now) {
   ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store,
                    store::OpenSqlite(settings.Text("state"), now));
@@ -291,7 +282,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   if (!rules.ok()) return rules.status().In("rules");
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                    OpenStore(settings, clock.Now().wall));
-  ASSIGN_OR_RETURN(const KeyFile key, LoadKey(settings));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SigningKeys> keys, SigningKeys::Open(settings));
   OperatorLog operator_log;
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
   events.Subscribe(operator_log);
@@ -299,7 +290,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   control::ControllerOptions options = OptionsOf(settings, *rules, operator_log);
   options.profile = *std::move(profile);
   options.sites = fleet::Sites(std::move(places));
-  options.certificates.key = key.key;
+  options.certificates.key = keys->current();
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
@@ -323,9 +314,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
   ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
                                                            watchers, agents, transport->grpc()));
-  ASSIGN_OR_RETURN(const HttpFront rest,
-                   ListenRest(settings, call, AllPages(pages, key.key.Public(), gate), events,
-                              watchers, transport->http()));
+  ASSIGN_OR_RETURN(const HttpFront rest, ListenRest(settings, call, AllPages(pages, *keys, gate),
+                                                    events, watchers, transport->http()));
   ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, events,
                                                         watchers, transport->http()));
   const std::jthread ticking = StartTicking(controller, health, clock);
@@ -337,6 +327,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
     if (health.Ready(clock.Now().steady).status == 200) Notify("WATCHDOG=1");
     site->Tick();
     if (join) join->Tick(clock.Now().wall);
+    if (auto key = keys->Check()) controller.SetSigningKey(*std::move(key));
     transport->Check(clock.Now().wall, agents);
     if (++checks % kChecksPerRecheck == 0) agents.Recheck();
   };

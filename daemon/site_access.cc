@@ -114,9 +114,11 @@ Status SiteAccess::SetUpOidc(const Settings& settings) {
     oidc_keys_.Note();
     return ReadOidcKeys().status().In("oidc-keys");
   }
-  for (const auto& [name, url] : {std::pair("oidc-issuer", oidc_.issuer), {"oidc-keys", keys}})
-    if (!url.empty())
-      if (const auto parsed = https::ParseUrl(url); !parsed.ok()) return parsed.status().In(name);
+  const std::pair<const char*, const std::string&> urls[] = {{"oidc-issuer", oidc_.issuer},
+                                                             {"oidc-keys", keys}};
+  for (const auto& [name, url] : urls)
+    if (const auto parsed = https::ParseUrl(url); !url.empty() && !parsed.ok())
+      return parsed.status().In(name);
   https::Limits limits{.ca_pem = {}, .bytes_max = access::kKeySetBytesMax};
   if (settings.Has("oidc-ca")) {
     auto ca = ReadFile(settings.Text("oidc-ca"), kCaBytesMax);

@@ -82,7 +82,9 @@ std::string ListOfNumbers(std::span<const std::uint32_t> numbers) {
 std::string ScopedRoleText(const v1::ScopedRole& scoped) {
   std::string text = RoleName(scoped.role()) + " for ";
   text += scoped.nodes().empty() ? "all nodes" : "nodes " + Quoted(scoped.nodes());
-  if (!scoped.rails().empty()) text += ", rails " + ListOfNumbers(scoped.rails());
+  if (!scoped.rails().empty())
+    text += ", rails " +
+            ListOfNumbers({scoped.rails().data(), static_cast<std::size_t>(scoped.rails_size())});
   return text;
 }
 

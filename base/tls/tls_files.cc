@@ -37,7 +37,7 @@ Status LoadIdentity(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
   // One file can have both: each part has only its own.
   out.key_pem = KeyPem(*key);
   out.certificate_pem.clear();
-  for (const auto& certificate : chain) out.certificate_pem += CertificatePem(*certificate);
+  for (const auto& one : chain) out.certificate_pem += CertificatePem(*one);
   if (X509_check_private_key(chain.front().get(), key.get()) == 1) return {};
   (void)TakeOpenSslError();
   return Status(Code::kFailedPrecondition,

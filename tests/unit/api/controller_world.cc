@@ -7,7 +7,7 @@
 namespace fabric::testing {
 
 ControllerWorld::ControllerWorld(const std::function<void(store::Store&)>& fill,
-                                 std::vector<v1::Role> loopback_roles, const Tls& tls)
+                                 std::vector<v1::Role> loopback_roles, const WorldTls& tls)
     : authenticator_("fabric", std::move(loopback_roles)) {
   auto opened = store::OpenSqlite(directory_.path() + "/state.db");
   EXPECT_TRUE(opened.ok()) << opened.status().message();

@@ -22,17 +22,18 @@
 
 namespace fabric::testing {
 
+// Without them, connections are not encrypted.
+struct WorldTls {
+  const api::GrpcTls* grpc = nullptr;
+  tls::ServerSessions* http = nullptr;
+};
+
 class ControllerWorld {
  public:
-  // Without them, connections are not encrypted.
-  struct Tls {
-    const api::GrpcTls* grpc = nullptr;
-    tls::ServerSessions* http = nullptr;
-  };
   // `fill` writes to the store before the controller loads it.
   explicit ControllerWorld(const std::function<void(store::Store&)>& fill = {},
                            std::vector<v1::Role> loopback_roles = access::AllLoopbackRoles(),
-                           const Tls& tls = Tls());
+                           const WorldTls& tls = WorldTls());
   ~ControllerWorld();
 
   std::uint16_t rest_port() const { return rest_->address().port; }

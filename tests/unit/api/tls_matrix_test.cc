@@ -78,7 +78,7 @@ class TlsMatrix : public ::testing::Test {
     sessions_ = std::make_unique<tls::ServerSessions>(*files_);
     world_ = std::make_unique<testing::ControllerWorld>(
         nullptr, access::AllLoopbackRoles(),
-        testing::ControllerWorld::Tls{.grpc = tls_.get(), .http = sessions_.get()});
+        testing::WorldTls{.grpc = tls_.get(), .http = sessions_.get()});
     world_->authenticator().SetChainCheck(
         [this](std::string_view chain) { return tls_->Verify(chain); });
     SetTokens();
@@ -255,16 +255,16 @@ Outcome TlsMatrix::OverGrpc(const Channel& channel, const MethodDescriptor& meth
     queue.Next(&tag, &ok);
     return ok;
   };
-  call->StartCall(this);
+  call->StartCall(&queue);
   step();
   const grpc::Slice nothing;
-  call->WriteLast(grpc::ByteBuffer(&nothing, 1), grpc::WriteOptions(), this);
+  call->WriteLast(grpc::ByteBuffer(&nothing, 1), grpc::WriteOptions(), &queue);
   step();
   grpc::ByteBuffer answer;
-  do call->Read(&answer, this);
+  do call->Read(&answer, &queue);
   while (step());
   grpc::Status status;
-  call->Finish(&status, this);
+  call->Finish(&status, &queue);
   step();
   return OfCode(status.error_code());
 }
