@@ -81,7 +81,7 @@ std::string Pki::FolderOf(const PkiEntry& entry) const {
 }
 
 std::string Pki::UriOf(const PkiEntry& entry) const {
-  return ToString(tls::SpiffeId{.domain = domain_, .role = entry.kind, .name = entry.name});
+  return Format("spiffe://{}/{}/{}", domain_, entry.kind, entry.name);
 }
 
 Status Pki::Lock() {
