@@ -21,7 +21,6 @@
 #include <thread>
 
 #include "base/input.h"
-#include "base/jws.h"
 #include "base/log.h"
 #include "base/systemd.h"
 #include "base/text.h"
@@ -37,14 +36,15 @@
 #include "daemon/custom/node_rules.h"
 #include "daemon/files/addresses_file.h"
 #include "daemon/files/rule_files.h"
-#include "daemon/files/signing_key_file.h"
 #include "daemon/files/subnet_files.h"
 #include "daemon/http_fronts.h"
 #include "daemon/operator_log.h"
 #include "daemon/pages.h"
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
+#include "daemon/signing_keys.h"
 #include "daemon/site_access.h"
+#include "daemon/site_join.h"
 #include "daemon/store/store.h"
 #include "daemon/transport.h"
 #include "proto/fabric_service.h"
@@ -57,8 +57,9 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr Duration kTickInterval = std::chrono::milliseconds(100);
-constexpr time_t kFlushSeconds = 1;  // Operator log
-constexpr int kFlushesPerLook = 10;  // At the topology file
+constexpr time_t kFlushSeconds = 1;    // Operator log
+constexpr int kFlushesPerLook = 10;    // At the topology file
+constexpr int kChecksPerRecheck = 10;  // Of agents
 
 // Blocks the signals that fabricd waits for, in this thread and the threads that it starts.
 sigset_t BlockSignals() {
@@ -262,14 +263,6 @@ void NotifyStopping(int signal) {
   Notify("STOPPING=1");
 }
 
-Result<KeyFile> LoadKey(const Settings& settings) {
-  const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
-  if (!key.ok()) return key.status().In("signing-key");
-  log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
-            KeyId(key->key.Public()));
-  return *key;
-}
-
 Result<std::unique_ptr<store::Store>> OpenStore(const Settings& settings, WallTime now) {
   ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store,
                    store::OpenSqlite(settings.Text("state"), now));
@@ -277,6 +270,17 @@ Result<std::unique_ptr<store::Store>> OpenStore(const Settings& settings, WallTi
     log::Error("the state file was damaged: moved to {}, {} rows recovered", damage.file,
                damage.recovered);
   return store;
+}
+
+Result<std::unique_ptr<SiteAccess>> OpenSite(const Settings& settings, const Transport& transport,
+                                             OperatorLog& operator_log, const Clock& clock) {
+  ASSIGN_OR_RETURN(std::unique_ptr<SiteAccess> site,
+                   SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
+                     operator_log.OnAudit(entry);
+                   }));
+  if (const api::GrpcTls* const tls = transport.grpc())
+    site->SetChainCheck([tls](std::string_view chain) { return tls->Verify(chain); });
+  return site;
 }
 
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
@@ -291,7 +295,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   if (!rules.ok()) return rules.status().In("rules");
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                    OpenStore(settings, clock.Now().wall));
-  ASSIGN_OR_RETURN(const KeyFile key, LoadKey(settings));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SigningKeys> keys, SigningKeys::Open(settings));
   OperatorLog operator_log;
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
   events.Subscribe(operator_log);
@@ -299,7 +303,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   control::ControllerOptions options = OptionsOf(settings, *rules, operator_log);
   options.profile = *std::move(profile);
   options.sites = fleet::Sites(std::move(places));
-  options.certificates.key = key.key;
+  options.certificates.key = keys->current();
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
@@ -308,14 +312,15 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   SubnetFiles subnets(settings.Text("infiniband-topology"), expected);
   if (!subnets.path().empty()) Use(subnets.Read(), subnets.path(), controller, clock.Now());
   ASSIGN_OR_RETURN(const std::unique_ptr<SiteAccess> site,
-                   SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
-                     operator_log.OnAudit(entry);
-                   }));
+                   OpenSite(settings, *transport, operator_log, clock));
   access::Gate& gate = site->gate();
   agents.SetListener(ListenerOf(controller, gate, operator_log, clock));
 
+  ASSIGN_OR_RETURN(const std::unique_ptr<SiteJoin> join,
+                   SiteJoin::Open(settings, transport->files(), agents, clock.Now().wall));
+
   api::CallMetrics calls;
-  api::Api fabric_api(controller, gate, clock, calls);
+  api::Api fabric_api(controller, gate, clock, calls, join ? &join->service() : nullptr);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
   api::Health health(clock.Now().steady);
   const std::vector<api::Page> pages =
@@ -323,9 +328,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
   ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
                                                            watchers, agents, transport->grpc()));
-  ASSIGN_OR_RETURN(const HttpFront rest,
-                   ListenRest(settings, call, AllPages(pages, key.key.Public(), gate), events,
-                              watchers, transport->http()));
+  ASSIGN_OR_RETURN(const HttpFront rest, ListenRest(settings, call, AllPages(pages, *keys, gate),
+                                                    events, watchers, transport->http()));
   ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, events,
                                                         watchers, transport->http()));
   const std::jthread ticking = StartTicking(controller, health, clock);
@@ -333,10 +337,13 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
       ShowAddresses(settings, transport->http_scheme(),
                     {grpc->address(), rest.server->address(), status.server->address()}));
   Notify("READY=1");
-  const auto check = [&] {
+  const auto check = [&, checks = 0]() mutable {
     if (health.Ready(clock.Now().steady).status == 200) Notify("WATCHDOG=1");
     site->Tick();
+    if (join) join->Tick(clock.Now().wall);
+    if (auto key = keys->Check()) controller.SetSigningKey(*std::move(key));
     transport->Check(clock.Now().wall, agents);
+    if (++checks % kChecksPerRecheck == 0) agents.Recheck();
   };
   const int signal = AwaitEnd(ending_signals, subnets, controller, operator_log, check, clock);
   NotifyStopping(signal);

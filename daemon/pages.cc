@@ -41,13 +41,13 @@ std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate
   return pages;
 }
 
-std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key,
+std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys& keys,
                                 access::Gate& gate) {
   const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
   pages.push_back({"/certificate-key.pem",
-                   [pem = key.ToPem()] {
+                   [&keys] {
                      return api::HttpResponse{.content_type = "application/x-pem-file",
-                                              .body = pem};
+                                              .body = keys.PublicPem()};
                    },
                    Needs(gate, {"/certificate-key.pem", {v1::ROLE_VIEWER}})});
   pages.push_back({"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; },

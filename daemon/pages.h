@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/jws.h"
 #include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/api/health.h"
 #include "daemon/api/rest/rest_service.h"
 #include "daemon/control/controller.h"
+#include "daemon/signing_keys.h"
 #include "daemon/transport.h"
 
 namespace fabric {
@@ -20,8 +20,8 @@ std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate
                                    const api::Health& health, const api::CallMetrics& calls,
                                    const Transport& transport, const Clock& clock);
 
-// Of the REST server: `pages`, those about the API and the web page.
-std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key,
+// Of the REST server: `pages`, those about the API and the web page. The keys are borrowed.
+std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys& keys,
                                 access::Gate& gate);
 
 }  // namespace fabric

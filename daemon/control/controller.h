@@ -85,6 +85,8 @@ class Controller {
   // topology that they started with.
   void SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks, Moment now);
   InfinibandState Infiniband();
+  // Signs certificates from now on.
+  void SetSigningKey(SigningKey key);
 
   // Numbers for /metrics. Those of nodes and findings are up to date, the others at most
   // kNumbersAge old. Does not wait for the controller.

@@ -36,14 +36,14 @@ WALLS = (
     ("daemon/explain/", _SHARED + ("daemon/explain/",)),
     ("daemon/store/", _SHARED + _PURE + ("daemon/store/",)),
     ("daemon/access/", _SHARED + ("daemon/profile/", "daemon/store/", "daemon/access/")),
+    ("daemon/join/", _SHARED + ("daemon/profile/", "daemon/store/", "daemon/access/",
+                                "daemon/files/", "daemon/join/")),
     ("daemon/control/", _SHARED + _PURE + ("subnet/", "daemon/store/", "daemon/control/")),
-    ("daemon/api/", _SHARED + _PURE + ("daemon/access/", "daemon/store/", "daemon/control/",
-                                       "daemon/api/")),
+    ("daemon/api/", _SHARED + _PURE + ("daemon/access/", "daemon/join/", "daemon/store/",
+                                       "daemon/control/", "daemon/api/")),
     ("daemon/web/", _SHARED + ("daemon/api/rest/", "daemon/web/")),
     ("daemon/", _SHARED + ("subnet/", "daemon/")),
-    # fabricctl makes tokens.
-    ("ctl/", _SHARED + _PURE + ("daemon/access/tokens.h", "daemon/access/policy.h", "subnet/",
-                                "ctl/")),
+    ("ctl/", _SHARED + _PURE + ("subnet/", "ctl/")),
 )
 OWN = ("base/", "proto/", "fabric/v1/", "subnet/", "agents/", "daemon/", "ctl/", "tests/")
 GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")

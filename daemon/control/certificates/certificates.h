@@ -48,6 +48,8 @@ class Certificates {
   Certificates(const CertificateOptions& options, const CertificateSources& sources,
                std::uint32_t pairs_at_once, Outbox& outbox);
 
+  void SetKey(SigningKey key) { options_.key = std::move(key); }
+
   // From the store, newest first. Those in progress end now, with the verdict UNKNOWN.
   void Restore(std::vector<v1::GetCertificateResponse> newest_first, Moment now);
 
@@ -95,7 +97,7 @@ class Certificates {
   void Sign(v1::GetCertificateResponse& response, Moment now);
   void Forget();
 
-  const CertificateOptions options_;
+  CertificateOptions options_;
   const CertificateSources sources_;
   const std::uint32_t pairs_at_once_;
   Outbox& outbox_;

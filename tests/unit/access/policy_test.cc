@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/v1/agent.pb.h"
+#include "proto/roles.h"
 #include "proto/fabric_service.h"
 
 namespace fabric::access {
