@@ -56,6 +56,12 @@ constexpr Option kNcclEnv[] = {{.name = "output",
                                kNetns,
                                kPod};
 
+constexpr Option kDoctor[] = {{.name = "output",
+                               .fallback = "table",
+                               .choices = "table|json",
+                               .doc = "Output format.",
+                               .letter = 'o'}};
+
 constexpr CommandSpec kCommands[] = {
     {.path = "run",
      .summary = "Run the agent: inspect and probe until stopped. See fabric-agent run --help.",
@@ -82,6 +88,14 @@ constexpr CommandSpec kCommands[] = {
      .description = {},
      .example = "eval \"$(fabric-agent nccl-env)\"",
      .options = kNcclEnv},
+    {.path = "doctor",
+     .summary = "Print which features work with the permissions of this process, and what the "
+                "others need.",
+     .description =
+         "For the permissions of the unit: the agent logs what is missing when it starts; "
+         "see journalctl -u fabric-agent. Exits with 1 when a permission is missing.",
+     .example = "fabric-agent doctor",
+     .options = kDoctor},
     {.path = "version",
      .summary = "Print the version.",
      .description = {},
@@ -89,7 +103,8 @@ constexpr CommandSpec kCommands[] = {
      .options = {}},
 };
 constexpr Command kCommandOf[] = {Command::kRun,     Command::kInspect, Command::kIbdev2Netdev,
-                                  Command::kMetrics, Command::kNcclEnv, Command::kVersion};
+                                  Command::kMetrics, Command::kNcclEnv, Command::kDoctor,
+                                  Command::kVersion};
 static_assert(std::size(kCommands) == std::size(kCommandOf));
 
 constexpr Option kShared[] = {{.name = "help",

@@ -9,12 +9,12 @@
 
 namespace fabric::agent {
 
-enum class Command { kHelp, kRun, kInspect, kIbdev2Netdev, kMetrics, kNcclEnv, kVersion };
+enum class Command { kHelp, kRun, kInspect, kIbdev2Netdev, kMetrics, kNcclEnv, kDoctor, kVersion };
 
 struct CommandLine {
   Command command = Command::kHelp;
   std::string root = "/";
-  std::string output;             // inspect: table, json, yaml; nccl-env: env, table, json
+  std::string output;             // Format of the command
   std::string compat = "none";    // metrics: none, node-exporter
   std::string netns;              // inspect and nccl-env: a PID, a name or a path
   std::string pod;                // inspect and nccl-env: the UID of a pod

@@ -33,6 +33,7 @@ std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate
                    [&] {
                      api::MetricsInput input = api::ReadMetrics(controller, gate, calls);
                      input.tls = transport.Numbers();
+                     input.process = ReadProcessStats();
                      return api::HttpResponse{
                          .content_type = "text/plain; version=0.0.4; charset=utf-8",
                          .body = api::MetricsText(input)};

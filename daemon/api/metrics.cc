@@ -360,6 +360,14 @@ std::string MetricsText(const MetricsInput& input) {
     row.fill(input, family);
     if (!family.metric.empty()) families.push_back(std::move(family));
   }
+  for (const ProcessStat& stat : input.process) {
+    if (!stat.value) continue;
+    MetricFamily& family = families.emplace_back();
+    family.name = stat.name;
+    family.help = stat.help;
+    family.type = stat.counter ? MetricType::Counter : MetricType::Gauge;
+    Add(family, {}, *stat.value);
+  }
   return prometheus::TextSerializer().Serialize(families);
 }
 
@@ -371,6 +379,9 @@ std::string MetricsReference() {
   std::string text = "| metric | type | meaning |\n|---|---|---|\n";
   for (const Family& row : kFamilies)
     text += Format("| `{}` | {} | {} |\n", row.name, type_name(row.type), row.help);
+  for (const ProcessStat& stat : ReadProcessStats())
+    text +=
+        Format("| `{}` | {} | {} |\n", stat.name, stat.counter ? "counter" : "gauge", stat.help);
   return text;
 }
 

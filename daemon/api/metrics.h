@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/process_stats.h"
 #include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/control/fleet_numbers.h"
@@ -29,6 +31,7 @@ struct MetricsInput {
   control::TurnRecorder::Counts turns = {};
   access::GateCounts access = {};
   std::optional<TlsNumbers> tls = {};  // Empty: the listeners have no TLS
+  std::vector<ProcessStat> process = {};
 };
 
 // Prometheus text exposition format.
