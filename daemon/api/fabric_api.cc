@@ -48,6 +48,8 @@ Status Api::Answer(const access::Principal& principal, const google::protobuf::M
   if (const AccessHandler* const handler = FindAccessHandler(*request.GetDescriptor()))
     return CallAccessHandler(*handler, {.audit = gate_.audit(), .identity = principal.identity},
                              request, response, now);
+  if (other_)
+    if (auto status = other_(request, response, now)) return *std::move(status);
   const auto signed_request = WithAuthor(principal.identity, request);
   return controller_.Call(signed_request == nullptr ? request : *signed_request, response, now);
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -37,6 +39,12 @@ class Api {
   Api(control::Controller& controller, access::Gate& gate, const Clock& clock,
       CallMetrics& metrics);
 
+  // Answers requests that are not the controller's. No value: the request is of another kind. Call
+  // it before the first call.
+  using Other = std::function<std::optional<Status>(
+      const google::protobuf::Message& request, google::protobuf::Message& response, Moment now)>;
+  void AnswerWith(Other other) { other_ = std::move(other); }
+
   // Checks the caller, passes the call to its handler, records and counts it. UNAUTHENTICATED and
   // PERMISSION_DENIED before anything else; UNIMPLEMENTED without a handler.
   Status Call(const CallContext& context, const google::protobuf::MethodDescriptor& method,
@@ -53,6 +61,7 @@ class Api {
   access::Gate& gate_;
   const Clock& clock_;
   CallMetrics& metrics_;
+  Other other_;
 };
 
 // Collects the input of /metrics.

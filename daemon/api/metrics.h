@@ -24,6 +24,13 @@ struct TlsNumbers {
   bool files_refused = false;
 };
 
+struct NotificationNumbers {
+  std::string receiver;
+  std::uint64_t sent = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t pending = 0;
+};
+
 struct MetricsInput {
   control::FleetNumbers fleet;
   std::uint32_t rule_problems = 0;
@@ -32,6 +39,7 @@ struct MetricsInput {
   access::GateCounts access = {};
   std::optional<TlsNumbers> tls = {};  // Empty: the listeners have no TLS
   std::vector<ProcessStat> process = {};
+  std::vector<NotificationNumbers> notifications = {};
 };
 
 // Prometheus text exposition format.
