@@ -288,8 +288,8 @@ Status Serve(const Settings& settings, std::vector<std::string> arguments,
   api::CallMetrics calls;
   api::Api fabric_api(controller, gate, clock, calls);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
-  Reloader reloader(std::move(arguments), settings, [&](control::Policy policy, Moment now) {
-    controller.SetPolicy(std::move(policy), now);
+  Reloader reloader(std::move(arguments), settings, [&](control::Policy next, Moment now) {
+    controller.SetPolicy(std::move(next), now);
   });
   fabric_api.AnswerWith([&](const auto& request, auto& response, Moment now) {
     return reloader.Answer(request, response, now);
