@@ -13,7 +13,7 @@
 namespace fabric {
 namespace {
 
-constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
+constexpr std::size_t kProcBytesMax = std::size_t{1} << 20;
 // Fields of /proc/self/stat after the name of the program, proc_pid_stat(5), from 0.
 constexpr std::size_t kStartTicks = 19;
 constexpr std::size_t kVirtualBytes = 20;
@@ -29,7 +29,7 @@ Value Field(const std::vector<std::string_view>& fields, std::size_t at) {
 
 // Seconds since 1970 at which the machine started.
 Value BootTime() {
-  const auto text = ReadFile("/proc/stat", kFileBytesMax);
+  const auto text = ReadFile("/proc/stat", kProcBytesMax);
   if (!text.ok()) return std::nullopt;
   for (const std::string_view line : Split(*text, '\n'))
     if (line.starts_with("btime ")) return Field(Words(line), 1);
@@ -68,7 +68,7 @@ Value Scaled(Value value, double factor) {
 }  // namespace
 
 std::vector<ProcessStat> ReadProcessStats() {
-  const auto stat = ReadFile("/proc/self/stat", kFileBytesMax);
+  const auto stat = ReadFile("/proc/self/stat", kProcBytesMax);
   const std::string text = stat.ok() ? *stat : std::string();
   const std::size_t name_end = text.rfind(')');  // The name can contain blanks and brackets.
   const auto fields = Words(name_end == text.npos ? std::string_view()
