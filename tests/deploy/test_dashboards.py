@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Each query of each dashboard returns a number from a real Prometheus that scrapes a real fabricd
-and real agents on captured machines. Captured machines have no netlink, ethtool, modules and probes:
-a page has the metrics of those, and each of its names must be one of the sources. The lab proves the
-queries of fabricd.json on a live fabric."""
+and real agents on captured machines.
+
+Captured machines have no netlink, ethtool, modules and probes: a page has the metrics of those, and
+each of its names must be one of the sources. The lab proves the queries of fabricd.json on a live
+fabric."""
 
 import contextlib
 import http.server
