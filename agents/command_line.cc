@@ -92,7 +92,7 @@ constexpr CommandSpec kCommands[] = {
      .summary = "Print which features work with the permissions of this process, and what the "
                 "others need.",
      .description =
-         "For the permissions of the unit: the agent logs what is missing when it starts; "
+         "For the permissions of the unit: the agent logs each missing one when it starts; "
          "see journalctl -u fabric-agent. Exits with 1 when a permission is missing.",
      .example = "fabric-agent doctor",
      .options = kDoctor},

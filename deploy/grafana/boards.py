@@ -210,7 +210,7 @@ BOARDS = {
         ("Ports", [
             ("Ports by state", "InfiniBand ports: 4 is ACTIVE.", "none",
              [(f'fabric_port_state_id{{{NODE}}} and on (instance, device, port) '
-               'fabric_port_info{link_layer="infiniband"}', PORT)]),
+               'fabric_port_info{link_layer="InfiniBand"}', PORT)]),
             ("Sent", "Bytes sent.", "Bps", [(rate("fabric_port_transmitted_bytes_total"), PORT)]),
             ("Transmit wait", "Ticks with data but without credits: congestion.", "cps",
              [(top(rate("fabric_port_transmit_wait_ticks_total")), PORT)]),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""ansible-lint accepts the example role, the role copies the packages that it names, and the programs
-accept the settings that it writes."""
+"""ansible-lint accepts the example role, the role copies the packages that it names, and the
+programs accept the settings that it writes."""
 
 import os
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The Helm chart and the kustomize base give the same objects, and the programs accept the arguments
-of their containers."""
+"""The Helm chart and the kustomize base give the same objects, and the programs accept the
+arguments of their containers."""
 
 import atexit
 import functools

@@ -3,8 +3,8 @@
 
     python3 tests/deploy/helm/chart.py     # writes deploy/kubernetes
 
-Helm is not part of Debian. template.go does the same with Go's text/template and Sprig, the libraries
-that Helm uses.
+Helm is not part of Debian. template.go does the same with Go's text/template and Sprig, the
+libraries that Helm uses.
 """
 
 import copy
