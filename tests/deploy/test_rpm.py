@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The RPM packages, built with Debian's rpm from the programs of the build tree.
 
-Not tested here: compilation and installation on a RHEL-like system. Debian's rpm has no packages of one.
+Not tested here: compilation and installation on a RHEL-like system. Debian has no packages of one.
 """
 
 import subprocess
@@ -13,7 +13,8 @@ FILES = {
     "fabricd": {"/usr/bin/fabricd", "/usr/lib/systemd/system/fabricd.service",
                 "/etc/fabricd/fabricd.yaml"},
     "fabric-agent": {"/usr/bin/fabric-agent", "/usr/lib/systemd/system/fabric-agent.service",
-                     "/etc/fabricd/agent.yaml", "/usr/share/fabricd/systemd/fabric-agent-deep.conf"},
+                     "/etc/fabricd/agent.yaml",
+                     "/usr/share/fabricd/systemd/fabric-agent-deep.conf"},
     "fabricctl": {"/usr/bin/fabricctl", "/usr/share/fabricd/slurm/fabric_slurm.py"},
 }
 
