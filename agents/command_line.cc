@@ -103,6 +103,11 @@ constexpr Option kSubnetRead[] = {
     {.name = "ibsim-node",
      .value = "ID",
      .doc = "Node of the simulator to read from, such as H-0002c9030007aabb."}};
+constexpr Option kDoctor[] = {{.name = "output",
+                               .fallback = "table",
+                               .choices = "table|json",
+                               .doc = "Output format.",
+                               .letter = 'o'}};
 
 constexpr CommandSpec kCommands[] = {
     {.path = "run",
@@ -138,6 +143,14 @@ constexpr CommandSpec kCommands[] = {
          "/dev/infiniband/umadN.",
      .example = "fabric-agent subnet read -C mlx5_0 -P 1 --rate-interval 60s > subnet.json",
      .options = kSubnetRead},
+    {.path = "doctor",
+     .summary = "Print which features work with the permissions of this process, and what the "
+                "others need.",
+     .description =
+         "For the permissions of the unit: the agent logs each missing one when it starts; "
+         "see journalctl -u fabric-agent. Exits with 1 when a permission is missing.",
+     .example = "fabric-agent doctor",
+     .options = kDoctor},
     {.path = "version",
      .summary = "Print the version.",
      .description = {},
@@ -146,6 +159,7 @@ constexpr CommandSpec kCommands[] = {
 };
 constexpr Command kCommandOf[] = {Command::kRun,     Command::kInspect, Command::kIbdev2Netdev,
                                   Command::kMetrics, Command::kNcclEnv, Command::kSubnetRead,
+                                  Command::kDoctor,
                                   Command::kVersion};
 static_assert(std::size(kCommands) == std::size(kCommandOf));
 

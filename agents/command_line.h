@@ -18,6 +18,7 @@ enum class Command {
   kMetrics,
   kNcclEnv,
   kSubnetRead,
+  kDoctor,
   kVersion
 };
 
@@ -39,7 +40,7 @@ struct SubnetReadOptions {
 struct CommandLine {
   Command command = Command::kHelp;
   std::string root = "/";
-  std::string output;             // inspect: table, json, yaml; nccl-env: env, table, json
+  std::string output;             // Format of the command
   std::string compat = "none";    // metrics: none, node-exporter
   std::string netns;              // inspect and nccl-env: a PID, a name or a path
   std::string pod;                // inspect and nccl-env: the UID of a pod

@@ -67,6 +67,7 @@ Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings,
                    MetricsEndpoint::Open(settings.Address("metrics"), [&shared, node_exporter] {
                      NodeMetrics node = shared.Metrics();
                      node.node_exporter = node_exporter;
+                     node.process = ReadProcessStats();
                      return node;
                    }));
   log::Info("metrics on {}", ToString(metrics->address()));
@@ -217,6 +218,7 @@ int Run(const Settings& settings) {
   ShareOneHeap();
   log::Init("fabric-agent", *log::ParseLevel(settings.Text("log-level")));
 
+  if (settings.Text("root") == "/") LogMissingPermissions();
   auto machine = host::Machine::Open(settings.Text("root"));
   if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
   return Serve(settings, *std::move(machine), signals);
@@ -261,6 +263,8 @@ int main(int argc, char** argv) {
     case Command::kNcclEnv:
       return fabric::RunInChild([&line] { return fabric::agent::PrintOnce(*line); });
     case Command::kSubnetRead: return fabric::agent::PrintSubnet(line->subnet_read);
+    case Command::kDoctor:
+      return fabric::RunInChild([&line] { return fabric::agent::PrintDoctor(*line); });
   }
   return fabric::agent::kUsage;
 }

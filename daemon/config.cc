@@ -77,6 +77,14 @@ constexpr Option kSettings[] = {
     {.name = "rules",
      .type = OptionType::kPath,
      .doc = "Custom rules: a file or a directory of *.yaml. Invalid rules are logged and skipped."},
+    {.name = "webhooks",
+     .type = OptionType::kPath,
+     .doc = "YAML file with webhooks that get opened and resolved findings: a list of {name, url, "
+            "secret-file, ca-file, min-severity}. Each request has an HMAC-SHA256 signature by the "
+            "secret."},
+    {.name = "syslog",
+     .doc = "Send opened and resolved findings to syslog: /dev/log, or HOST:PORT of a server over "
+            "UDP (RFC 5424)."},
     {.name = "addresses-file",
      .type = OptionType::kPath,
      .doc = "Write the bound addresses to this JSON file at start-up."},

@@ -33,15 +33,13 @@
 #include "daemon/api/rest/rest_server.h"
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
-#include "daemon/custom/node_rules.h"
 #include "daemon/files/addresses_file.h"
-#include "daemon/files/rule_files.h"
 #include "daemon/files/subnet_files.h"
 #include "daemon/http_fronts.h"
+#include "daemon/notifications.h"
 #include "daemon/operator_log.h"
 #include "daemon/pages.h"
-#include "daemon/profile/places.h"
-#include "daemon/profile/profile_yaml.h"
+#include "daemon/reloader.h"
 #include "daemon/signing_keys.h"
 #include "daemon/site_access.h"
 #include "daemon/site_join.h"
@@ -105,31 +103,13 @@ std::string Issuer() {
   return Format("fabricd {}{}{}", kVersion, machine.empty() ? "" : " at ", machine);
 }
 
-Result<std::string> ReadText(const std::string& path) {
-  return ReadFile(path, profile::kFileBytesMax);
-}
-
-// Logs the loaded rules. Returns the number of problems.
-std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
-  std::uint32_t problems = 0;
-  for (const custom::RuleFile& file : files) {
-    log::Info("{}: {} rules", file.name, file.rules.size());
-    for (const yaml::Problem& problem : file.problems)
-      log::Error("rule skipped: {}", yaml::ToString(problem));
-    problems += static_cast<std::uint32_t>(file.problems.size());
-  }
-  return problems;
-}
-
 control::MeshSettings MeshOf(const Settings& settings) {
   return {.on = settings.Text("mesh") == "on",
           .paths = settings.Number("mesh-paths"),
           .pings_per_second = settings.Number("mesh-pings")};
 }
 
-control::ControllerOptions OptionsOf(const Settings& settings,
-                                     std::span<const custom::RuleFile> rules,
-                                     OperatorLog& operator_log) {
+control::ControllerOptions OptionsOf(const Settings& settings, OperatorLog& operator_log) {
   return {
       .heartbeat_interval = settings.Duration("heartbeat-interval"),
       .lost_after = settings.Duration("lost-after"),
@@ -137,9 +117,6 @@ control::ControllerOptions OptionsOf(const Settings& settings,
                     .flap_hold = settings.Duration("flap-hold")},
       .settings_age_max = settings.Duration("settings-age-max"),
       .node_expiry = settings.Duration("node-expiry"),
-      .custom_rules = {.rules = custom::NodeRules(rules),
-                       .infos = custom::Infos(rules),
-                       .problems = LogRules(rules)},
       .certificates = {.lifetime = settings.Duration("certificate-lifetime"),
                        .issuer = Issuer(),
                        .on_issued =
@@ -197,18 +174,18 @@ void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, 
     log::Info("{}", line);
 }
 
-// Waits for a signal that ends the program. Meanwhile it writes the operator log, calls `check` and
-// checks the subnet files for changes.
+// Waits for a signal that ends the program. Meanwhile it writes the operator log, calls `check`,
+// calls `reload` on SIGHUP, and checks the subnet files for changes.
 int AwaitEnd(const sigset_t& ending_signals, SubnetFiles& files, control::Controller& controller,
-             OperatorLog& operator_log, const std::function<void()>& check, const Clock& clock) {
+             OperatorLog& operator_log, const std::function<void()>& check,
+             const std::function<void()>& reload, const Clock& clock) {
   const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
   fleet::TopologyCoverage logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
     operator_log.Flush(controller.store_condition());
     if (signal == SIGTERM || signal == SIGINT) return signal;
-    if (signal == SIGHUP)
-      log::Warning("SIGHUP ignored: settings, profile and rules are read at start-up");
+    if (signal == SIGHUP) reload();
     check();
     if (flushes % kFlushesPerLook != 0) continue;
     if (auto reading = files.ReadWhenChanged())
@@ -283,26 +260,35 @@ Result<std::unique_ptr<SiteAccess>> OpenSite(const Settings& settings, const Tra
   return site;
 }
 
-Status Serve(const Settings& settings, const sigset_t& ending_signals) {
+// An error changes nothing.
+void ReloadBySignal(Reloader& reloader, Moment now) {
+  Notify("RELOADING=1");
+  const auto reloaded = reloader.Reload(now);
+  if (!reloaded.ok())
+    log::Error("reload refused, the previous files stay in use: {}", reloaded.status().message());
+  Notify("READY=1");
+}
+
+Status Serve(const Settings& settings, std::vector<std::string> arguments,
+             const sigset_t& ending_signals) {
   const SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
                    Transport::Open(settings, clock.Now().wall));
-  auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
-  if (!profile.ok()) return profile.status().In("profile");
-  if (!profile->name().empty()) log::Info("profile {}", profile->name());
-  ASSIGN_OR_RETURN(profile::Places places, profile::LoadPlaces(settings.Text("profile"), ReadText));
-  const auto rules = ReadRuleFiles(settings.Text("rules"));
-  if (!rules.ok()) return rules.status().In("rules");
+  ASSIGN_OR_RETURN(control::Policy policy, ReadPolicy(settings));
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                    OpenStore(settings, clock.Now().wall));
   ASSIGN_OR_RETURN(const std::unique_ptr<SigningKeys> keys, SigningKeys::Open(settings));
   OperatorLog operator_log;
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
   events.Subscribe(operator_log);
+  ASSIGN_OR_RETURN(const std::unique_ptr<notify::Notifier> notifier,
+                   OpenNotifier(settings, Issuer(), clock));
+  events.Subscribe(*notifier);
   api::AgentFront agents;
-  control::ControllerOptions options = OptionsOf(settings, *rules, operator_log);
-  options.profile = *std::move(profile);
-  options.sites = fleet::Sites(std::move(places));
+  control::ControllerOptions options = OptionsOf(settings, operator_log);
+  options.profile = std::move(policy.profile);
+  options.sites = fleet::Sites(std::move(policy.places));
+  options.custom_rules = std::move(policy.custom_rules);
   options.certificates.key = keys->current();
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
@@ -322,9 +308,15 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   api::CallMetrics calls;
   api::Api fabric_api(controller, gate, clock, calls, join ? &join->service() : nullptr);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
+  Reloader reloader(std::move(arguments), settings, [&](control::Policy next, Moment now) {
+    controller.SetPolicy(std::move(next), now);
+  });
+  fabric_api.AnswerWith([&](const auto& request, auto& response, Moment now) {
+    return reloader.Answer(request, response, now);
+  });
   api::Health health(clock.Now().steady);
   const std::vector<api::Page> pages =
-      StatusPages(controller, gate, health, calls, *transport, clock);
+      StatusPages(controller, gate, health, calls, *transport, *notifier, clock);
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
   ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
                                                            watchers, agents, transport->grpc()));
@@ -345,12 +337,15 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
     transport->Check(clock.Now().wall, agents);
     if (++checks % kChecksPerRecheck == 0) agents.Recheck();
   };
-  const int signal = AwaitEnd(ending_signals, subnets, controller, operator_log, check, clock);
+  const int signal = AwaitEnd(
+      ending_signals, subnets, controller, operator_log, check,
+      [&] { ReloadBySignal(reloader, clock.Now()); }, clock);
   NotifyStopping(signal);
   rest.server->Stop();
   status.server->Stop();
   grpc->Stop();
   site->Stop();
+  notifier->Stop();
   operator_log.Flush(controller.store_condition());
   return {};
 }
@@ -383,7 +378,7 @@ int Main(std::span<const char* const> args) {
   api::RedirectGrpcLog();
   UseAllDescriptors();
   Status status = CheckListeners(*settings);
-  if (status.ok()) status = Serve(*settings, ending_signals);
+  if (status.ok()) status = Serve(*settings, {args.begin(), args.end()}, ending_signals);
   if (status.ok()) return kExitOk;
   std::fprintf(stderr, "fabricd: %s\n", status.message().c_str());
   return kExitFailed;

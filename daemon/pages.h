@@ -10,6 +10,7 @@
 #include "daemon/api/health.h"
 #include "daemon/api/rest/rest_service.h"
 #include "daemon/control/controller.h"
+#include "daemon/notify/notifier.h"
 #include "daemon/signing_keys.h"
 #include "daemon/transport.h"
 
@@ -18,7 +19,8 @@ namespace fabric {
 // Of the health server: nothing that waits for the controller. All are borrowed.
 std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate& gate,
                                    const api::Health& health, const api::CallMetrics& calls,
-                                   const Transport& transport, const Clock& clock);
+                                   const Transport& transport, const notify::Notifier& notifier,
+                                   const Clock& clock);
 
 // Of the REST server: `pages`, those about the API and the web page. The keys are borrowed.
 std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys& keys,

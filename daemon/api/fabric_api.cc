@@ -76,6 +76,8 @@ Status Api::Answer(const access::Caller& caller, access::Principal& principal,
     return CallAccessHandler(
         *handler, {.audit = gate_.audit(), .join = join_, .caller = caller, .principal = principal},
         asked, response, now);
+  if (other_)
+    if (auto status = other_(asked, response, now)) return *std::move(status);
   return controller_.Call(asked, response, now);
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -41,6 +43,12 @@ class Api {
   Api(control::Controller& controller, access::Gate& gate, const Clock& clock, CallMetrics& metrics,
       join::JoinService* join = nullptr);
 
+  // Answers requests that are not the controller's. No value: the request is of another kind. Call
+  // it before the first call.
+  using Other = std::function<std::optional<Status>(
+      const google::protobuf::Message& request, google::protobuf::Message& response, Moment now)>;
+  void AnswerWith(Other other) { other_ = std::move(other); }
+
   // Checks the caller, passes the call to its handler, records and counts it. UNAUTHENTICATED and
   // PERMISSION_DENIED before anything else; UNIMPLEMENTED without a handler.
   Status Call(const CallContext& context, const google::protobuf::MethodDescriptor& method,
@@ -63,6 +71,7 @@ class Api {
   const Clock& clock_;
   CallMetrics& metrics_;
   join::JoinService* const join_;
+  Other other_;
 };
 
 // Collects the input of /metrics.

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "daemon/control/controller.h"
+#include "daemon/control/maintenance.h"
 #include "daemon/control/node_removal.h"
 #include "daemon/control/state.h"
 
@@ -74,6 +75,7 @@ void Controller::MarkOutdated(Moment now) {
   if (now.steady - outdated_at_ < kOutdatedEvery) return;
   outdated_at_ = now.steady;
   RemoveExpired(*state_, now);
+  UpdateMaintenance(*state_);
   for (const std::string& node : state_->fleet.FindOutdated(state_->options.settings_age_max, now))
     state_->evaluator.MarkChanged(node);
   for (const std::string& node : state_->fleet.ForgetViolations(kViolationAge, now))

@@ -32,7 +32,7 @@ struct State {
   // Of one node. Zero without a topology, and for a lost node.
   fleet::TopologyCoverage CoverOf(const fleet::NodeRecord& record);
 
-  const ControllerOptions options;
+  ControllerOptions options;  // Parts refer to the profile in it.
   const Moment started;
   fleet::Fleet fleet;
   fleet::Sites sites;
