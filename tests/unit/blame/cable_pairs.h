@@ -1,4 +1,4 @@
-// Pairs to probe next so that each cable is passed, and suspicious ones are told apart. Pure.
+// Pairs to probe next so that each cable is passed, and suspicious ones are distinguished. Pure.
 #pragma once
 
 #include <cstdint>
