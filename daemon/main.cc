@@ -269,7 +269,7 @@ void ReloadBySignal(Reloader& reloader, Moment now) {
   Notify("READY=1");
 }
 
-Status Serve(const Settings& settings, std::vector<std::string> arguments,
+Status Serve(const Settings& settings, std::vector<std::string> words,
              const sigset_t& ending_signals) {
   const SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
@@ -308,7 +308,7 @@ Status Serve(const Settings& settings, std::vector<std::string> arguments,
   api::CallMetrics calls;
   api::Api fabric_api(controller, gate, clock, calls, join ? &join->service() : nullptr);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
-  Reloader reloader(std::move(arguments), settings, [&](control::Policy next, Moment now) {
+  Reloader reloader(std::move(words), settings, [&](control::Policy next, Moment now) {
     controller.SetPolicy(std::move(next), now);
   });
   fabric_api.AnswerWith([&](const auto& request, auto& response, Moment now) {

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "daemon/http_fronts.h"
 #include "daemon/notify/receivers.h"
 
 namespace fabric {

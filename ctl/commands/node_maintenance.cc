@@ -24,7 +24,7 @@ constexpr Option kNodeMaintenanceOptions[] = {
      .doc = "Author. Default: $USER. With a token or a certificate, the author is its name."},
 };
 
-Result<Output> End(Client& client, const Arguments& arguments) {
+Result<Output> EndMaintenance(Client& client, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto response,
                    client.List<v1::ListSilencesResponse>(v1::ListSilencesRequest()));
   Output output;
@@ -50,7 +50,7 @@ Result<Output> RunNodeMaintenance(Client& client, const Arguments& arguments, St
   if (arguments.Bool("end")) {
     if (arguments.Has("for") || arguments.Has("reason"))
       return Status(Code::kInvalidArgument, "expected --end alone, saw --for or --reason");
-    return End(client, arguments);
+    return EndMaintenance(client, arguments);
   }
   if (!arguments.Has("for") || !arguments.Has("reason"))
     return Status(Code::kInvalidArgument, "expected --for and --reason, or --end");

@@ -22,7 +22,7 @@ constexpr Option kProfileApplyOptions[] = {
     {.name = "author", .value = "NAME", .doc = "Author, for the audit log. Default: $USER."},
 };
 
-Output OutputOf(v1::ReloadResponse response, std::string_view what) {
+Output ReloadOutput(v1::ReloadResponse response, std::string_view what) {
   Output output;
   output.before =
       Format("{}: profile {}", what, response.profile().empty() ? "none" : response.profile());
@@ -41,7 +41,7 @@ Result<Output> RunReload(Client& client, const Arguments& arguments, Stream&) {
   v1::ReloadRequest request;
   request.set_author(arguments.Text("author"));
   ASSIGN_OR_RETURN(v1::ReloadResponse response, client.Call<v1::ReloadResponse>(request));
-  return OutputOf(std::move(response), "Reloaded");
+  return ReloadOutput(std::move(response), "Reloaded");
 }
 
 Result<Output> RunProfileApply(Client& client, const Arguments& arguments, Stream&) {
@@ -53,7 +53,7 @@ Result<Output> RunProfileApply(Client& client, const Arguments& arguments, Strea
   request.set_dry_run(arguments.Bool("dry-run"));
   request.set_author(arguments.Text("author"));
   ASSIGN_OR_RETURN(v1::ReloadResponse response, client.Call<v1::ReloadResponse>(request));
-  return OutputOf(std::move(response), request.dry_run() ? "Valid" : "Applied");
+  return ReloadOutput(std::move(response), request.dry_run() ? "Valid" : "Applied");
 }
 
 }  // namespace
