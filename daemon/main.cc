@@ -21,7 +21,6 @@
 #include <thread>
 
 #include "base/input.h"
-#include "base/jws.h"
 #include "base/log.h"
 #include "base/systemd.h"
 #include "base/text.h"
@@ -34,17 +33,16 @@
 #include "daemon/api/rest/rest_server.h"
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
-#include "daemon/custom/node_rules.h"
 #include "daemon/files/addresses_file.h"
-#include "daemon/files/rule_files.h"
-#include "daemon/files/signing_key_file.h"
 #include "daemon/files/subnet_files.h"
 #include "daemon/http_fronts.h"
+#include "daemon/notifications.h"
 #include "daemon/operator_log.h"
 #include "daemon/pages.h"
-#include "daemon/profile/places.h"
-#include "daemon/profile/profile_yaml.h"
+#include "daemon/reloader.h"
+#include "daemon/signing_keys.h"
 #include "daemon/site_access.h"
+#include "daemon/site_join.h"
 #include "daemon/store/recovery.h"
 #include "daemon/store/store.h"
 #include "daemon/transport.h"
@@ -58,8 +56,9 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr Duration kTickInterval = std::chrono::milliseconds(100);
-constexpr time_t kFlushSeconds = 1;  // Operator log
-constexpr int kFlushesPerLook = 10;  // At the topology file
+constexpr time_t kFlushSeconds = 1;    // Operator log
+constexpr int kFlushesPerLook = 10;    // At the topology file
+constexpr int kChecksPerRecheck = 10;  // Of agents
 
 // Blocks the signals that fabricd waits for, in this thread and the threads that it starts.
 sigset_t BlockSignals() {
@@ -105,31 +104,13 @@ std::string Issuer() {
   return Format("fabricd {}{}{}", kVersion, machine.empty() ? "" : " at ", machine);
 }
 
-Result<std::string> ReadText(const std::string& path) {
-  return ReadFile(path, profile::kFileBytesMax);
-}
-
-// Logs the loaded rules. Returns the number of problems.
-std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
-  std::uint32_t problems = 0;
-  for (const custom::RuleFile& file : files) {
-    log::Info("{}: {} rules", file.name, file.rules.size());
-    for (const yaml::Problem& problem : file.problems)
-      log::Error("rule skipped: {}", yaml::ToString(problem));
-    problems += static_cast<std::uint32_t>(file.problems.size());
-  }
-  return problems;
-}
-
 control::MeshSettings MeshOf(const Settings& settings) {
   return {.on = settings.Text("mesh") == "on",
           .paths = settings.Number("mesh-paths"),
           .pings_per_second = settings.Number("mesh-pings")};
 }
 
-control::ControllerOptions OptionsOf(const Settings& settings,
-                                     std::span<const custom::RuleFile> rules,
-                                     OperatorLog& operator_log) {
+control::ControllerOptions OptionsOf(const Settings& settings, OperatorLog& operator_log) {
   return {
       .heartbeat_interval = settings.Duration("heartbeat-interval"),
       .lost_after = settings.Duration("lost-after"),
@@ -137,15 +118,25 @@ control::ControllerOptions OptionsOf(const Settings& settings,
                     .flap_hold = settings.Duration("flap-hold")},
       .settings_age_max = settings.Duration("settings-age-max"),
       .node_expiry = settings.Duration("node-expiry"),
-      .custom_rules = {.rules = custom::NodeRules(rules),
-                       .infos = custom::Infos(rules),
-                       .problems = LogRules(rules)},
       .certificates = {.lifetime = settings.Duration("certificate-lifetime"),
                        .issuer = Issuer(),
                        .on_issued =
                            [&](const v1::Certificate& one) { operator_log.OnCertificate(one); }},
       .mesh = MeshOf(settings),
       .on_long_turn = [&](const control::LongTurn& turn) { operator_log.OnLongTurn(turn); }};
+}
+
+Result<subnet::Expectations> SubnetExpectations(const Settings& settings) {
+  subnet::Expectations expected;
+  if (settings.Has("infiniband-extra-hops"))
+    expected.extra_hops = settings.Number("infiniband-extra-hops");
+  expected.several_lanes = settings.Bool("infiniband-several-lanes");
+  if (settings.Has("infiniband-oversubscription")) {
+    const auto ratio = subnet::ParseOversubscription(settings.Text("infiniband-oversubscription"));
+    if (!ratio.ok()) return ratio.status().In("infiniband-oversubscription");
+    expected.oversubscription_max = *ratio;
+  }
+  return expected;
 }
 
 // A subnet that cannot be read leaves its previous state in place.
@@ -184,18 +175,18 @@ void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, 
     log::Info("{}", line);
 }
 
-// Waits for a signal that ends the program. Meanwhile it writes the operator log, calls `check` and
-// checks the subnet files for changes.
+// Waits for a signal that ends the program. Meanwhile it writes the operator log, calls `check`,
+// calls `reload` on SIGHUP, and checks the subnet files for changes.
 int AwaitEnd(const sigset_t& ending_signals, SubnetFiles& files, control::Controller& controller,
-             OperatorLog& operator_log, const std::function<void()>& check, const Clock& clock) {
+             OperatorLog& operator_log, const std::function<void()>& check,
+             const std::function<void()>& reload, const Clock& clock) {
   const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
   fleet::TopologyCoverage logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
     operator_log.Flush(controller.store_condition());
     if (signal == SIGTERM || signal == SIGINT) return signal;
-    if (signal == SIGHUP)
-      log::Warning("SIGHUP ignored: settings, profile and rules are read at start-up");
+    if (signal == SIGHUP) reload();
     check();
     if (flushes % kFlushesPerLook != 0) continue;
     if (auto reading = files.ReadWhenChanged())
@@ -250,14 +241,6 @@ void NotifyStopping(int signal) {
   Notify("STOPPING=1");
 }
 
-Result<KeyFile> LoadKey(const Settings& settings) {
-  const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
-  if (!key.ok()) return key.status().In("signing-key");
-  log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
-            KeyId(key->key.Public()));
-  return *key;
-}
-
 Result<std::unique_ptr<store::Store>> OpenStore(const Settings& settings, WallTime now) {
   ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store,
                    store::OpenSqlite(settings.Text("state"), now));
@@ -278,52 +261,79 @@ Status RestoreState(const Settings& settings, WallTime now) {
   return {};
 }
 
-Status Serve(const Settings& settings, const sigset_t& ending_signals) {
+Result<std::unique_ptr<SiteAccess>> OpenSite(const Settings& settings, const Transport& transport,
+                                             OperatorLog& operator_log, const Clock& clock) {
+  ASSIGN_OR_RETURN(std::unique_ptr<SiteAccess> site,
+                   SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
+                     operator_log.OnAudit(entry);
+                   }));
+  if (const api::GrpcTls* const tls = transport.grpc())
+    site->SetChainCheck([tls](std::string_view chain) { return tls->Verify(chain); });
+  return site;
+}
+
+// An error changes nothing.
+void ReloadBySignal(Reloader& reloader, Moment now) {
+  Notify("RELOADING=1");
+  const auto reloaded = reloader.Reload(now);
+  if (!reloaded.ok())
+    log::Error("reload refused, the previous files stay in use: {}", reloaded.status().message());
+  Notify("READY=1");
+}
+
+Status Serve(const Settings& settings, std::vector<std::string> words,
+             const sigset_t& ending_signals) {
   const SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
                    Transport::Open(settings, clock.Now().wall));
-  auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
-  if (!profile.ok()) return profile.status().In("profile");
-  if (!profile->name().empty()) log::Info("profile {}", profile->name());
-  ASSIGN_OR_RETURN(profile::Places places, profile::LoadPlaces(settings.Text("profile"), ReadText));
-  const auto rules = ReadRuleFiles(settings.Text("rules"));
-  if (!rules.ok()) return rules.status().In("rules");
+  ASSIGN_OR_RETURN(control::Policy policy, ReadPolicy(settings));
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                    OpenStore(settings, clock.Now().wall));
-  ASSIGN_OR_RETURN(const KeyFile key, LoadKey(settings));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SigningKeys> keys, SigningKeys::Open(settings));
   OperatorLog operator_log;
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
   events.Subscribe(operator_log);
+  ASSIGN_OR_RETURN(const std::unique_ptr<notify::Notifier> notifier,
+                   OpenNotifier(settings, Issuer(), clock));
+  events.Subscribe(*notifier);
   api::AgentFront agents;
-  control::ControllerOptions options = OptionsOf(settings, *rules, operator_log);
-  options.profile = *std::move(profile);
-  options.sites = fleet::Sites(std::move(places));
-  options.certificates.key = key.key;
+  control::ControllerOptions options = OptionsOf(settings, operator_log);
+  options.profile = std::move(policy.profile);
+  options.sites = fleet::Sites(std::move(policy.places));
+  options.custom_rules = std::move(policy.custom_rules);
+  options.certificates.key = keys->current();
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
     log::Error("{}: {} rows cannot be decoded and are skipped", settings.Text("state"), rows);
-  SubnetFiles subnets(settings.Text("infiniband-topology"));
+  ASSIGN_OR_RETURN(const subnet::Expectations expected, SubnetExpectations(settings));
+  SubnetFiles subnets(settings.Text("infiniband-topology"), expected);
   if (!subnets.path().empty()) Use(subnets.Read(), subnets.path(), controller, clock.Now());
   ASSIGN_OR_RETURN(const std::unique_ptr<SiteAccess> site,
-                   SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
-                     operator_log.OnAudit(entry);
-                   }));
+                   OpenSite(settings, *transport, operator_log, clock));
   access::Gate& gate = site->gate();
   agents.SetListener(ListenerOf(controller, gate, operator_log, clock));
 
+  ASSIGN_OR_RETURN(const std::unique_ptr<SiteJoin> join,
+                   SiteJoin::Open(settings, transport->files(), agents, clock.Now().wall));
+
   api::CallMetrics calls;
-  api::Api fabric_api(controller, gate, clock, calls);
+  api::Api fabric_api(controller, gate, clock, calls, join ? &join->service() : nullptr);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
+  Reloader reloader(std::move(words), settings, [&](control::Policy next, Moment now) {
+    controller.SetPolicy(std::move(next), now);
+  });
+  fabric_api.AnswerWith([&](const auto& request, auto& response, Moment now) {
+    return reloader.Answer(request, response, now);
+  });
   api::Health health(clock.Now().steady);
   const std::vector<api::Page> pages =
-      StatusPages(controller, gate, health, calls, *transport, clock);
+      StatusPages(controller, gate, health, calls, *transport, *notifier, clock);
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
   ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
                                                            watchers, agents, transport->grpc()));
-  ASSIGN_OR_RETURN(const HttpFront rest,
-                   ListenRest(settings, call, AllPages(pages, key.key.Public(), gate), events,
-                              watchers, transport->http()));
+  ASSIGN_OR_RETURN(const HttpFront rest, ListenRest(settings, call, AllPages(pages, *keys, gate),
+                                                    events, watchers, transport->http()));
   ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, events,
                                                         watchers, transport->http()));
   const std::jthread ticking = StartTicking(controller, health, clock);
@@ -331,17 +341,23 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
       ShowAddresses(settings, transport->http_scheme(),
                     {grpc->address(), rest.server->address(), status.server->address()}));
   Notify("READY=1");
-  const auto check = [&] {
+  const auto check = [&, checks = 0]() mutable {
     if (health.Ready(clock.Now().steady).status == 200) Notify("WATCHDOG=1");
     site->Tick();
+    if (join) join->Tick(clock.Now().wall);
+    if (auto key = keys->Check()) controller.SetSigningKey(*std::move(key));
     transport->Check(clock.Now().wall, agents);
+    if (++checks % kChecksPerRecheck == 0) agents.Recheck();
   };
-  const int signal = AwaitEnd(ending_signals, subnets, controller, operator_log, check, clock);
+  const int signal = AwaitEnd(
+      ending_signals, subnets, controller, operator_log, check,
+      [&] { ReloadBySignal(reloader, clock.Now()); }, clock);
   NotifyStopping(signal);
   rest.server->Stop();
   status.server->Stop();
   grpc->Stop();
   site->Stop();
+  notifier->Stop();
   operator_log.Flush(controller.store_condition());
   return {};
 }
@@ -379,7 +395,7 @@ int Main(std::span<const char* const> args) {
   api::RedirectGrpcLog();
   UseAllDescriptors();
   Status status = CheckListeners(*settings);
-  if (status.ok()) status = Serve(*settings, ending_signals);
+  if (status.ok()) status = Serve(*settings, {args.begin(), args.end()}, ending_signals);
   if (status.ok()) return kExitOk;
   std::fprintf(stderr, "fabricd: %s\n", status.message().c_str());
   return kExitFailed;

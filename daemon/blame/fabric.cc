@@ -42,24 +42,38 @@ void FabricBuilder::Add(const fleet::NodeView& node, const fleet::Sites& sites) 
   if (!nodes_.empty() && !nodes_.contains(node.node->name)) return;
   for (const fleet::PortView& port : node.ports) {
     if (!port.rail || (!rails_.empty() && !rails_.contains(port.rail->value()))) continue;
-    fabric_.endpoints.push_back({.node = port.node->name,
-                                 .device = port.device->name(),
-                                 .port = port.port->number(),
-                                 .rail = port.rail->value(),
-                                 .leaf = sites.Of(port).leaf,
-                                 .leaf_port = sites.LeafPort(port)});
+    Entry& entry = entries_.emplace_back();
+    entry.endpoint = {.node = port.node->name,
+                      .device = port.device->name(),
+                      .port = port.port->number(),
+                      .rail = port.rail->value(),
+                      .leaf = sites.Of(port).leaf,
+                      .leaf_port = sites.LeafPort(port)};
+    const fleet::Attachment* const at = sites.infiniband().Find(*port.device, *port.port);
+    if (at != nullptr) entry.attachment = *at;
   }
 }
 
-void FabricBuilder::AddLinks(const fleet::InfinibandTopology& topology) {
+void FabricBuilder::Sort() {
+  std::sort(entries_.begin(), entries_.end(),
+            [](const Entry& a, const Entry& b) { return Key(a.endpoint) < Key(b.endpoint); });
+}
+
+void FabricBuilder::AddTopology(const fleet::InfinibandTopology& topology) {
+  if (topology.empty()) return;
   for (const fleet::InfinibandSwitch& each : topology.switches())
     fabric_.links_up[each.name] = LinksOf(topology, each);
-  if (!topology.empty()) fabric_.links_known_at = ToString(ToProto(topology.made_at()));
+  fabric_.links_known_at = ToString(ToProto(topology.made_at()));
+  Sort();
+  std::vector<const fleet::Attachment*> attachments;
+  for (const Entry& entry : entries_)
+    attachments.push_back(entry.attachment ? &*entry.attachment : nullptr);
+  fabric_.routes = {topology, attachments};
 }
 
 Fabric FabricBuilder::Build() && {
-  std::sort(fabric_.endpoints.begin(), fabric_.endpoints.end(),
-            [](const Endpoint& a, const Endpoint& b) { return Key(a) < Key(b); });
+  Sort();
+  for (Entry& entry : entries_) fabric_.endpoints.push_back(std::move(entry.endpoint));
   return std::move(fabric_);
 }
 
@@ -67,7 +81,7 @@ Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites,
                 const v1::CampaignSpec& spec) {
   FabricBuilder builder(spec);
   for (const fleet::NodeView& node : fleet.nodes()) builder.Add(node, sites);
-  builder.AddLinks(sites.infiniband());
+  builder.AddTopology(sites.infiniband());
   return std::move(builder).Build();
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/blame/exact_routes.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/fleet/sites.h"
 #include "fabric/v1/probe.pb.h"
@@ -27,9 +28,11 @@ struct Endpoint {
 struct Fabric {
   std::vector<Endpoint> endpoints;  // Sorted by node, device and port; unique
   // Cables between switches from an InfiniBand topology, by switch name: "port 33 to spine-1 port
-  // 4". Shown in evidence only; paths are not derived from them.
+  // 4". Shown in evidence only.
   std::map<std::string, std::vector<std::string>> links_up = {};
   std::string links_known_at = {};  // Creation time of that topology
+  // Paths by the forwarding tables of that topology; empty without tables.
+  ExactRoutes routes = {};
 };
 
 enum class End : std::uint8_t { kFrom, kTo };
@@ -73,12 +76,20 @@ class FabricBuilder {
  public:
   explicit FabricBuilder(const v1::CampaignSpec& spec);
   void Add(const fleet::NodeView& node, const fleet::Sites& sites);
-  void AddLinks(const fleet::InfinibandTopology& topology);
+  // After the last node: cables and paths of the topology by which the nodes were added.
+  void AddTopology(const fleet::InfinibandTopology& topology);
   Fabric Build() &&;
 
  private:
+  struct Entry {
+    Endpoint endpoint;
+    std::optional<fleet::Attachment> attachment = {};
+  };
+  void Sort();
+
   std::set<std::string> nodes_;  // Of the spec; empty: all
   std::set<std::uint32_t> rails_;
+  std::vector<Entry> entries_;
   Fabric fabric_;
 };
 

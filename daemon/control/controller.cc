@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/control/campaigns/campaign_start.h"
 #include "daemon/control/campaigns/port_counters.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/probing/attestation.h"
@@ -78,6 +79,11 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
           options.pairs_at_once_max, sessions, outbox, [this] { return findings.Failing(); },
           [this](const blame::Fabric& fabric) { return CountersOf(fleet, fabric); }, store.epoch()),
       schedules(campaigns, located, outbox),
+      rechecks({.fleet = fleet, .findings = findings, .located = located, .campaigns = campaigns},
+               [this](const RecheckPlan& plan, Moment at) {
+                 return StartAtOnce(*this, CampaignStart(plan.spec, {.rechecks = plan.findings}),
+                                    at);
+               }),
       certificates(options.certificates,
                    CertificateSources{.fleet = fleet,
                                       .profile = options.profile,
@@ -132,7 +138,7 @@ Controller::~Controller() = default;
 Status Controller::Load(Moment now) {
   const Turn turn(mutex_, turns_, clock_, TurnKind::kLoad);
   store::Store& store = state_->outbox.store().file();
-  ASSIGN_OR_RETURN(std::vector<v1::NodeSnapshot> nodes, store.Nodes());
+  ASSIGN_OR_RETURN(std::vector<store::StoredNode> nodes, store.Nodes());
   ASSIGN_OR_RETURN(std::vector<v1::Finding> findings, store.OpenFindings());
   ASSIGN_OR_RETURN(std::vector<v1::Silence> silences, store.Silences());
   ASSIGN_OR_RETURN(const std::vector<v1::Campaign> campaigns,
@@ -141,7 +147,7 @@ Status Controller::Load(Moment now) {
                    store.Certificates(Certificates::kKeptMax));
   ASSIGN_OR_RETURN(const std::vector<v1::ScheduleRecord> schedules, store.Schedules());
   std::set<std::string> names;
-  for (v1::NodeSnapshot& snapshot : nodes) {
+  for (auto& [snapshot, memory] : nodes) {
     // From an earlier version, or a file that was changed by hand.
     if (snapshot.SpaceUsedLong() > 2 * Limit("agent_message_memory")) continue;
     if (!CheckRoom(snapshot.node().name()).ok()) break;
@@ -156,7 +162,7 @@ Status Controller::Load(Moment now) {
     record.snapshot = std::move(snapshot);
     names.insert(record.name);
     state_->history.SetKnown(record.name, now);
-    state_->fleet.Restore(std::move(record));
+    state_->fleet.Restore(std::move(record), memory);
   }
   const Duration patience = std::max(
       state_->options.lost_after,
@@ -366,7 +372,7 @@ void Controller::StoreNode(Session& session, Moment now) {
   const fleet::NodeRecord* const record = state_->fleet.Find(session.node.name());
   if (record == nullptr) return;  // Removed while its session was silent
   const v1::NodeSnapshot& snapshot = record->snapshot;
-  state_->outbox.store().PutNode(snapshot);
+  state_->outbox.store().PutNode(snapshot, state_->fleet.MemoryOf(*record));
   state_->history.Mark(snapshot, now);
 }
 

@@ -58,6 +58,11 @@ Status Controller::CallLong(const Handler& handler, const google::protobuf::Mess
   return handler.in_turns(turns, request, response, now);
 }
 
+void Controller::SetSigningKey(SigningKey key) {
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kTickCertificates);
+  state_->certificates.SetKey(std::move(key));
+}
+
 void Controller::SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks,
                                Moment now) {
   constexpr std::size_t kNodesOfTurn = 128;

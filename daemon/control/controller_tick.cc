@@ -8,6 +8,7 @@
 #include "daemon/control/campaigns/campaign_start.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/handlers/handler.h"
+#include "daemon/control/maintenance.h"
 #include "daemon/control/node_removal.h"
 #include "daemon/control/state.h"
 
@@ -39,7 +40,9 @@ void Controller::Tick(Moment now) {
   turn(TurnKind::kTickSessions, [&]() REQUIRES(mutex_) { TickSessions(now); });
   turn(TurnKind::kTickCampaigns, [&]() REQUIRES(mutex_) {
     state_->campaigns.Tick(now);
-    if (state_->evaluator.Settled(now)) state_->schedules.Tick(now);
+    if (!state_->evaluator.Settled(now)) return;
+    state_->schedules.Tick(now);
+    state_->rechecks.Tick(now);
   });
   StartDue(now);
   turn(TurnKind::kTickMesh, [&]() REQUIRES(mutex_) {
@@ -70,7 +73,7 @@ void Controller::StartDue(Moment now) {
     work(*state_);
   });
   while (const auto due = turns.In([](State& state) { return state.schedules.TakeDue(); })) {
-    const auto campaign = StartInTurns(turns, CampaignStart(due->spec, due->id), now);
+    const auto campaign = StartInTurns(turns, CampaignStart(due->spec, {.schedule = due->id}), now);
     turns.In([&](State& state) {
       state.schedules.OnStarted(due->number, campaign, now);
       return 0;
@@ -112,6 +115,7 @@ void Controller::MarkOutdated(Moment now) {
   if (now.steady - outdated_at_ < kOutdatedEvery) return;
   outdated_at_ = now.steady;
   RemoveExpired(*state_, now);
+  UpdateMaintenance(*state_);
   for (const std::string& node : state_->fleet.FindOutdated(state_->options.settings_age_max, now))
     state_->evaluator.MarkChanged(node);
   for (const std::string& node : state_->fleet.ForgetViolations(kViolationAge, now))

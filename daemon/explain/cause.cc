@@ -164,7 +164,7 @@ constexpr CauseInfo kCauses[] = {
      .id = "subnet_manager",
      .what = "The subnet manager has not configured the port, or is gone",
      .rule = "subnet_manager_known, lid_assigned",
-     .check = "sminfo -C HCA; ibstat HCA",
+     .check = "sminfo -C HCA -P 1; ibstat HCA    # port 1 of the HCA",
      .fix = "Start the subnet manager where it belongs, if none answers    # never a second one "
             "elsewhere",
      .fabric = Fabric::kInfiniband},
@@ -172,7 +172,7 @@ constexpr CauseInfo kCauses[] = {
      .id = "pkey",
      .what = "The two ports share no partition (P_Key)",
      .rule = "pkey_full_member, pkeys_equal_on_rail",
-     .check = "smpquery -C HCA -D pkeys 0 1; ibstat HCA    # port 1 of the HCA",
+     .check = "smpquery -C HCA -P 1 -D pkeys 0 1; ibstat HCA    # port 1 of the HCA",
      .fix = "Add both ports to the partition at the subnet manager; NCCL_IB_PKEY is an index",
      .fabric = Fabric::kInfiniband},
     {.cause = kMixedLinkLayers,
@@ -203,6 +203,15 @@ constexpr CauseInfo kCauses[] = {
      .check = "ls /usr/lib/*/libibverbs /etc/libibverbs.d; ibv_devinfo",
      .fix = "apt-get install ibverbs-providers    # Red Hat: dnf install libibverbs. In the "
             "container as well; the version of libibverbs"},
+    {.cause = kDriverMismatch,
+     .id = "driver_mismatch",
+     .what =
+         "Modules of two RDMA stacks, or a library and its kernel module, do not fit each other",
+     .rule = "rdma_stack_equal, gpu_driver_equal",
+     .check = "modinfo -n ib_core mlx5_core mlx5_ib; ofed_info -s; cat "
+              "/proc/driver/nvidia/version; nvidia-smi",
+     .fix = "Install the RDMA stack again for the running kernel (dkms status), then reboot NODE; "
+            "for the GPU driver the same version in host and container"},
     {.cause = kDeviceNotOpenable,
      .id = "device_not_openable",
      .what = "The device exists, but the process may not open it: device file missing or forbidden",

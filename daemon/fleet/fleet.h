@@ -17,6 +17,7 @@
 #include "daemon/fleet/rails.h"
 #include "daemon/fleet/rate_history.h"
 #include "fabric/v1/inventory.pb.h"
+#include "fabric/v1/memory.pb.h"
 
 namespace fabric {
 struct Bound;
@@ -53,6 +54,7 @@ struct NodeRecord {
   Moment reported_at;
   Moment inspected_at;  // Last report of its settings, changed or unchanged
   std::string lost_reason;
+  std::string maintenance;  // Reason and end. Empty: not in maintenance
   v1::NodeSnapshot snapshot;
   NodeRails rails;  // Of the fabric ports of the snapshot, in their order
   std::vector<SwitchOfPort> switches;
@@ -79,6 +81,11 @@ class Fleet {
   // after its removal. Call it before the first node.
   using Listener = std::function<void(const std::string& name, const NodeRecord* record)>;
   void Listen(Listener listener) { listener_ = std::move(listener); }
+
+  // Decides the rails of all nodes again, after the profile changed.
+  void FindRailsAgain();
+  // Nodes in maintenance, with reason and end; all others are not.
+  void SetMaintenance(const std::map<std::string, std::string>& reasons);
 
   // Adds the node or replaces its snapshot; the node is connected from then on.
   NodeRecord& Put(v1::NodeSnapshot snapshot, Moment now);
@@ -107,7 +114,9 @@ class Fleet {
   // Ends violations and claims older than `age`. Returns the nodes for which one ended.
   std::vector<std::string> ForgetViolations(Duration age, Moment now);
   // Adds a node from the store after a restart, as lost until its agent reports.
-  void Restore(NodeRecord record);
+  void Restore(NodeRecord record, const v1::NodeMemory& memory);
+  // What Restore() needs besides the snapshot.
+  v1::NodeMemory MemoryOf(const NodeRecord& record) const;
 
   void Remove(const std::string& node);  // No effect on an unknown node.
   // The switches of InfiniBand ports, which LLDP does not know. Borrows it; nullptr: none. When it
@@ -127,6 +136,7 @@ class Fleet {
   Status TakeMessage(const std::string& node, const Message& message, Moment now);
 
   void FindRails(NodeRecord& record);
+  void AssignRailsOf(const std::vector<std::string>& nodes);
   bool FindSwitches(NodeRecord& record) const;
   void Enter(NodeRecord& record, v1::NodeState state, Moment now);
   void Notify(const NodeRecord& record) const {

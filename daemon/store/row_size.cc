@@ -7,7 +7,6 @@
 namespace fabric::store {
 namespace {
 
-constexpr std::size_t kRowBytesMax = 64 << 20;
 // Snapshots grow by changes, to twice a message at most.
 constexpr Bound kNodeBytes = {"stored_node_bytes", 2 * Limit("agent_message_bytes"), "bytes",
                               "Snapshot in the state file."};
@@ -16,8 +15,7 @@ constexpr Bound kNodeMemory = {"stored_node_memory", 2 * Limit("agent_message_me
 
 }  // namespace
 
-bool IsTooLarge(std::string_view bytes, const google::protobuf::Descriptor& type) {
-  if (&type != v1::NodeSnapshot::descriptor()) return bytes.size() > kRowBytesMax;
+bool IsTooLarge(std::string_view bytes) {
   static const WireCheck check(*v1::NodeSnapshot::descriptor(), kNodeBytes, kNodeMemory);
   return check.Check(bytes).excess.has_value();
 }

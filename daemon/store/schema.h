@@ -9,7 +9,7 @@
 namespace fabric::store {
 
 inline constexpr std::int32_t kApplicationId = 0x66616272;  // "fabr", in the file's header
-inline constexpr std::int32_t kSchemaVersion = 6;           // In user_version
+inline constexpr std::int32_t kSchemaVersion = 7;           // In user_version
 
 // Opens the file, checks its application id and version, and creates or migrates its tables.
 Result<Database> OpenDatabase(const std::string& path);

@@ -36,8 +36,8 @@ struct Statements {
 };
 
 constexpr const char* kPutNode =
-    "INSERT INTO nodes VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
-    "taken_at = excluded.taken_at, snapshot = excluded.snapshot";
+    "INSERT INTO nodes VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
+    "taken_at = excluded.taken_at, snapshot = excluded.snapshot, memory = excluded.memory";
 constexpr const char* kDeleteNode = "DELETE FROM nodes WHERE name = ?";
 constexpr const char* kPutFinding =
     "INSERT INTO findings VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
@@ -59,7 +59,7 @@ constexpr const char* kPutCertificate =
 constexpr const char* kPutSchedule = "INSERT OR REPLACE INTO schedules VALUES (?, ?)";
 constexpr const char* kDeleteSchedule = "DELETE FROM schedules WHERE id = ?";
 constexpr const char* kSchedules = "SELECT id, schedule FROM schedules ORDER BY id";
-constexpr const char* kNodes = "SELECT name, snapshot FROM nodes ORDER BY name";
+constexpr const char* kNodes = "SELECT name, snapshot, memory FROM nodes ORDER BY name";
 constexpr const char* kOpenFindings = "SELECT id, finding FROM findings WHERE open = 1 ORDER BY id";
 constexpr const char* kResolvedFindings =
     "SELECT id, finding FROM finding_history WHERE resolved = 1 ORDER BY sequence DESC LIMIT ?";
@@ -108,6 +108,10 @@ Result<Statements> Statements::Make(Database& database) {
       std::move(certificates),      std::move(schedules)};
 }
 
+bool Decode(std::string_view bytes, google::protobuf::MessageLite& message) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
 constexpr std::int64_t kEpochMax = 4'102'444'800;  // The wall clock counts up to the year 2100.
 
 // Transition for a row of schema version 1, which stored none. `open`: the finding was open before.
@@ -133,10 +137,11 @@ class SqliteStore final : public Store {
         facts_(std::move(facts)),
         marks_(std::move(marks)) {}
 
-  Status PutNode(const v1::NodeSnapshot& snapshot) override {
+  Status PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory) override {
     return sql_.put_node.Text(0, snapshot.node().name())
         .Bind(1, Nanoseconds(snapshot.taken_at()))
         .Blob(2, snapshot.SerializeAsString())
+        .Blob(3, memory.SerializeAsString())
         .Run();
   }
 
@@ -182,9 +187,7 @@ class SqliteStore final : public Store {
   }
   Status AddPairResults(std::span<const CampaignResult> results) override;
 
-  Result<std::vector<v1::NodeSnapshot>> Nodes() override {
-    return Read<v1::NodeSnapshot>(sql_.nodes);
-  }
+  Result<std::vector<StoredNode>> Nodes() override;
   Result<std::vector<v1::Finding>> OpenFindings() override {
     return Read<v1::Finding>(sql_.open_findings);
   }
@@ -261,13 +264,9 @@ Result<std::vector<Message>> SqliteStore::Read(Statement& query) {
   while (true) {
     ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return messages;
-    const std::string_view bytes = query.Bytes(1);
-    Message message;
-    if (!IsTooLarge(bytes, *Message::descriptor()) &&
-        message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      messages.push_back(std::move(message));
-    else
-      ++damage_.rows;
+    if (Decode(query.Bytes(1), messages.emplace_back())) continue;
+    messages.pop_back();
+    ++damage_.rows;
   }
 }
 
@@ -316,6 +315,22 @@ Status SqliteStore::PutFinding(const v1::Finding& finding, const v1::FindingReco
   });
 }
 
+// A memory that cannot be decoded is lost; the snapshot is kept.
+Result<std::vector<StoredNode>> SqliteStore::Nodes() {
+  std::vector<StoredNode> nodes;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, sql_.nodes.Step());
+    if (!row) return nodes;
+    StoredNode& node = nodes.emplace_back();
+    const bool has_memory = Decode(sql_.nodes.Bytes(2), node.memory);
+    if (!has_memory) node.memory.Clear();
+    const std::string_view snapshot = sql_.nodes.Bytes(1);
+    const bool has_snapshot = !IsTooLarge(snapshot) && Decode(snapshot, node.snapshot);
+    if (!has_snapshot) nodes.pop_back();
+    if (!has_memory || !has_snapshot) ++damage_.rows;
+  }
+}
+
 Status SqliteStore::AddPairResults(std::span<const CampaignResult> results) {
   return InOneTransaction([&]() -> Status {
     for (const CampaignResult& one : results)
@@ -334,13 +349,11 @@ Result<std::vector<v1::FindingRecord>> SqliteStore::FindingHistory(const std::st
   while (true) {
     ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return records;
-    const std::string_view bytes = query.Bytes(1);
     v1::FindingRecord& record = records.emplace_back();
-    bool decoded = record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-    if (bytes.empty()) {
-      const std::string_view finding = query.Bytes(3);
+    bool decoded = Decode(query.Bytes(1), record);
+    if (query.Bytes(1).empty()) {
       v1::Finding then;
-      decoded = then.ParseFromArray(finding.data(), static_cast<int>(finding.size()));
+      decoded = Decode(query.Bytes(3), then);
       record = RecordOf(then, open);
     }
     open = query.Number(2) == 0;
@@ -357,9 +370,8 @@ Result<std::vector<ResultRow>> SqliteStore::Results(const std::string& campaign,
   while (rows.size() < max) {
     ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return rows;
-    const std::string_view bytes = query.Bytes(1);
     ResultRow& added = rows.emplace_back(ResultRow{.sequence = query.Number(0), .result = {}});
-    if (added.result.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) continue;
+    if (Decode(query.Bytes(1), added.result)) continue;
     rows.pop_back();
     ++damage_.rows;
   }

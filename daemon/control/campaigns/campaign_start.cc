@@ -84,8 +84,11 @@ bool CampaignStart::Gather(State& state) {
     return true;
   }
   const std::size_t end = std::min(nodes_.size(), next_node_ + kGatheredOfTurn);
-  for (; next_node_ < end; ++next_node_) Add(state, nodes_[next_node_]);
-  return next_node_ < nodes_.size();
+  fleet::ExpectationTable expectations;  // Of this turn: the profile can change.
+  for (; next_node_ < end; ++next_node_) Add(state, nodes_[next_node_], expectations);
+  if (next_node_ < nodes_.size()) return true;
+  gathered_->fabric.AddTopology(state.sites.infiniband());
+  return false;
 }
 
 void CampaignStart::BeginGathering(State& state) {
@@ -94,15 +97,15 @@ void CampaignStart::BeginGathering(State& state) {
   gathered_.emplace(Gathered{.ports = plan::PortFinder(spec_, state.campaigns.ProbedLately(began_)),
                              .fabric = blame::FabricBuilder(spec_),
                              .classes = std::move(classes)});
-  gathered_->fabric.AddLinks(state.sites.infiniband());
   gathered_->explained = rules::ExplainedPorts(state.findings.Failing());
   gathered_->pairs = state.located.Pairs();
 }
 
-void CampaignStart::Add(const State& state, const std::string& node) {
+void CampaignStart::Add(const State& state, const std::string& node,
+                        fleet::ExpectationTable& expectations) {
   const fleet::NodeRecord* const record = state.fleet.Find(node);
   if (record == nullptr) return;  // Removed in the meantime
-  const fleet::NodeView view = fleet::ViewOf(*record, state.options.profile, expectations_);
+  const fleet::NodeView view = fleet::ViewOf(*record, state.options.profile, expectations);
   gathered_->ports.Add(view, state.sites);
   gathered_->fabric.Add(view, state.sites);
   gathered_->expectations.Add(view, state.sites);
@@ -125,14 +128,23 @@ Status CampaignStart::Plan() {
                      .expectations = std::move(gathered_->expectations),
                      .port_classes = std::move(gathered_->port_classes),
                      .explained = std::move(gathered_->explained),
-                     .pairs = std::move(gathered_->pairs)},
+                     .pairs = std::move(gathered_->pairs),
+                     .settle = !origin_.rechecks.empty()},
       pairs_at_once_);
   return {};
 }
 
 Result<v1::Campaign> CampaignStart::Start(State& state, Moment now) {
   RETURN_IF_ERROR(state.campaigns.CheckRoom());
-  return state.campaigns.Start(spec_, std::move(work_), schedule_, now);
+  return state.campaigns.Start(spec_, std::move(work_), origin_, now);
+}
+
+Result<v1::Campaign> StartAtOnce(State& state, CampaignStart start, Moment now) {
+  RETURN_IF_ERROR(start.Begin(state, now));
+  while (start.Gather(state)) {
+  }
+  RETURN_IF_ERROR(start.Plan());
+  return start.Start(state, now);
 }
 
 Result<v1::Campaign> StartInTurns(const StateTurns& turns, CampaignStart start, Moment now) {

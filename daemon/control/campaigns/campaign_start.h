@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "daemon/blame/fabric.h"
 #include "daemon/control/campaigns/campaign_work.h"
+#include "daemon/control/campaigns/campaigns.h"
 #include "daemon/control/campaigns/incast.h"
 #include "daemon/control/probing/expectations.h"
 #include "daemon/fleet/fleet_view.h"
@@ -35,9 +36,8 @@ struct State;
 // Nodes that change in between are probed as they were; probes of lost ones fail with the reason.
 class CampaignStart {
  public:
-  // `schedule`: its id, if a schedule starts the campaign.
-  CampaignStart(v1::CampaignSpec spec, std::string schedule)
-      : spec_(std::move(spec)), schedule_(std::move(schedule)) {}
+  CampaignStart(v1::CampaignSpec spec, CampaignOrigin origin)
+      : spec_(std::move(spec)), origin_(std::move(origin)) {}
 
   Status Begin(State& state, Moment now);
   // True: there is more to read.
@@ -59,20 +59,21 @@ class CampaignStart {
   Status CheckSpec(State& state);
   void FindNodes(const State& state);
   void BeginGathering(State& state);
-  void Add(const State& state, const std::string& node);
+  void Add(const State& state, const std::string& node, fleet::ExpectationTable& expectations);
 
   v1::CampaignSpec spec_;
-  const std::string schedule_;
+  const CampaignOrigin origin_;
   Moment began_;
   std::vector<std::string> nodes_;  // To read
   std::size_t next_node_ = 0;
   std::vector<v1::CoverageGap> lost_;  // Nodes that are not probed
   std::uint32_t pairs_at_once_ = 1;
-  fleet::ExpectationTable expectations_;
   std::optional<Gathered> gathered_;
   std::unique_ptr<CampaignWork> work_;
 };
 
+// All of it in one turn, for few nodes.
+Result<v1::Campaign> StartAtOnce(State& state, CampaignStart start, Moment now);
 // All of it.
 Result<v1::Campaign> StartInTurns(const StateTurns& turns, CampaignStart start, Moment now);
 

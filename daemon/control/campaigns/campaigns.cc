@@ -110,7 +110,7 @@ Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec, CampaignInpu
 
 Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec,
                                       std::unique_ptr<CampaignWork> work,
-                                      const std::string& schedule, Moment now) {
+                                      const CampaignOrigin& origin, Moment now) {
   Forget();
   const std::uint64_t number = next_campaign_;
   Campaign made;
@@ -119,7 +119,8 @@ Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec,
   *summary.mutable_spec() = spec;
   summary.set_state(v1::CAMPAIGN_STATE_RUNNING);
   *summary.mutable_started_at() = ToProto(now.wall);
-  summary.set_schedule(schedule);
+  summary.set_schedule(origin.schedule);
+  summary.mutable_rechecks()->Assign(origin.rechecks.begin(), origin.rechecks.end());
   summary.mutable_classes()->Assign(work->traffic_classes.begin(), work->traffic_classes.end());
   const plan::Plan& plan = work->plan;
   summary.set_rounds(static_cast<std::uint32_t>(plan.rounds.size()));

@@ -29,6 +29,12 @@
 
 namespace fabric::control {
 
+// Why a campaign starts that no request describes.
+struct CampaignOrigin {
+  std::string schedule = {};               // Id
+  std::vector<std::string> rechecks = {};  // Ids of findings
+};
+
 class Campaigns {
  public:
   // Number of campaigns that are kept, here and in the store.
@@ -63,9 +69,9 @@ class Campaigns {
 
   // `spec` is complete (see probe_check.h). UNAVAILABLE when it cannot be stored.
   Result<v1::Campaign> Start(const v1::CampaignSpec& spec, CampaignInputs inputs, Moment now);
-  // The same with the work of this spec. `schedule`: the schedule that starts it; empty: none.
+  // The same with the work of this spec.
   Result<v1::Campaign> Start(const v1::CampaignSpec& spec, std::unique_ptr<CampaignWork> work,
-                             const std::string& schedule, Moment now);
+                             const CampaignOrigin& origin, Moment now);
   Result<v1::Campaign> Get(const std::string& id);  // Without results
   // Results in the order in which the probes ended, behind this position.
   Result<std::vector<store::ResultRow>> Results(const std::string& id, std::int64_t after,

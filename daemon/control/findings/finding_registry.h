@@ -47,6 +47,9 @@ class FindingRegistry {
   // Steps of the last evaluation are left.
   bool busy() const { return work_.has_value(); }
 
+  // All rules judge anew: open findings that the next Take does not find are resolved.
+  void ExpectAll();
+
   // Opens waiting findings, resolves those whose hold time is over, ends silences.
   void Tick(const fleet::Fleet& fleet, Moment now);
 

@@ -12,7 +12,7 @@ namespace {
 
 Status StartCampaign(const StateTurns& turns, const v1::StartCampaignRequest& request,
                      v1::Campaign& campaign, Moment now) {
-  ASSIGN_OR_RETURN(campaign, StartInTurns(turns, CampaignStart(request.spec(), ""), now));
+  ASSIGN_OR_RETURN(campaign, StartInTurns(turns, CampaignStart(request.spec(), {}), now));
   return {};
 }
 
@@ -68,6 +68,12 @@ Status CancelCampaign(State& state, const v1::CancelCampaignRequest& request,
   return {};
 }
 
+Status RecheckFindings(State& state, const v1::RecheckFindingsRequest& request,
+                       v1::Campaign& campaign, Moment now) {
+  ASSIGN_OR_RETURN(campaign, state.rechecks.Request(request, now));
+  return {};
+}
+
 // A page of the pairs of leaves, and everything else.
 Status GetMesh(State& state, const v1::GetMeshRequest& request, v1::MeshStatus& status,
                Moment now) {
@@ -113,6 +119,7 @@ constexpr Handler kProbeHandlers[] = {
     kLong<&StartCampaign>,       kHandler<&GetCampaign>,    kList<&ListCampaignResults>,
     kList<&ListCampaigns>,       kHandler<&CancelCampaign>, kHandler<&GetMesh>,
     kHandler<&StartCertificate>, kHandler<&GetCertificate>, kList<&ListCertificates>,
+    kHandler<&RecheckFindings>,
 };
 
 }  // namespace

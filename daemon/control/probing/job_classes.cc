@@ -55,6 +55,26 @@ void SetTreatments(const fleet::PortView& port, PortVote& vote) {
           static_cast<std::uint8_t>(*priority | (mask->Has(*priority) ? PortVote::kLossless : 0U));
 }
 
+void FindGids(const fleet::PortView& port, PortVote& vote) {
+  for (const v1::Gid& gid : port.port->gids()) {
+    if (gid.type() != v1::GID_TYPE_ROCE_V2 || gid.link_local()) continue;
+    const ClassVotes::GidSlot slot{.index = gid.index(), .ipv4 = !gid.ipv4().empty()};
+    vote.usable_gids.push_back(slot);
+    // As agents choose: IPv4 before IPv6, then the first one.
+    if (!vote.usual_gid || (slot.ipv4 && !vote.usual_gid->ipv4)) vote.usual_gid = slot;
+  }
+}
+
+// The index that most ports use. Empty if a port has no such GID there: each agent then chooses.
+std::optional<std::uint32_t> UsualGidIndex(const ClassVotes& votes) {
+  const auto most = std::ranges::max_element(
+      votes.usual_gids, [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == votes.usual_gids.end()) return {};
+  const auto usable = votes.usable_gids.find(most->first);
+  if (usable->second < votes.with_gid) return {};
+  return most->first.index;
+}
+
 // No value: the port has no vote.
 std::optional<PortVote> VoteOf(const fleet::PortView& port) {
   const v1::Expectations& expected = port.expected();
@@ -66,6 +86,7 @@ std::optional<PortVote> VoteOf(const fleet::PortView& port) {
     if (expected.has_data_dscp()) vote.profile_dscp = expected.data_dscp();
     vote.lossless_dscp = LosslessDscp(port);
     SetTreatments(port, vote);
+    FindGids(port, vote);
   }
   vote.infiniband = !vote.roce && port.port->link_layer() == v1::LINK_LAYER_INFINIBAND;
   if (expected.has_job_gid_index()) vote.gid_index = expected.job_gid_index();
@@ -90,6 +111,11 @@ void Add(const PortVote& vote, std::uint32_t ports, ClassVotes& votes) {
   Add(vote.gid_index, ports, votes.gid_indexes);
   Add(vote.pkey, ports, votes.pkeys);
   Add(vote.service_level, ports, votes.service_levels);
+  for (const ClassVotes::GidSlot& slot : vote.usable_gids) votes.usable_gids[slot] += ports;
+  if (vote.usual_gid) {
+    votes.usual_gids[*vote.usual_gid] += ports;
+    votes.with_gid += ports;
+  }
   for (std::size_t dscp = 0; dscp < vote.treatments.size(); ++dscp) {
     const std::uint8_t seen = vote.treatments[dscp];
     if (seen == PortVote::kUnknown) continue;
@@ -152,6 +178,9 @@ void ChooseQueuePair(const ClassVotes& votes, const v1::TrafficClassChoice& choi
   } else if (const auto given = MostFrequent(votes.gid_indexes)) {
     chosen.set_gid_index(given->value);
     chosen.set_gid_index_source(v1::TRAFFIC_CLASS_SOURCE_PROFILE);
+  } else if (const auto usual = UsualGidIndex(votes)) {
+    chosen.set_gid_index(*usual);
+    chosen.set_gid_index_source(v1::TRAFFIC_CLASS_SOURCE_MAJORITY);
   } else {
     chosen.set_gid_index_source(v1::TRAFFIC_CLASS_SOURCE_DEFAULT);
   }
@@ -246,7 +275,7 @@ void SetClasses(const std::vector<v1::TrafficClass>& classes, v1::CampaignSpec& 
   }
 }
 
-void JobClasses::Count(const std::string& node) {
+void JobClasses::Count(const std::string& node, fleet::ExpectationTable& expectations) {
   sum_.reset();
   std::vector<Votes::iterator>& ports = nodes_[node];
   for (const Votes::iterator vote : ports)
@@ -254,7 +283,7 @@ void JobClasses::Count(const std::string& node) {
   ports.clear();
   const fleet::NodeRecord* const record = fleet_.Find(node);
   if (record != nullptr && record->state == v1::NODE_STATE_CONNECTED) {
-    const fleet::NodeView view = fleet::ViewOf(*record, profile_, expectations_);
+    const fleet::NodeView view = fleet::ViewOf(*record, profile_, expectations);
     for (const fleet::PortView& port : view.ports) {
       const auto vote = VoteOf(port);
       if (!vote) continue;
@@ -266,8 +295,9 @@ void JobClasses::Count(const std::string& node) {
 }
 
 bool JobClasses::Advance(std::size_t nodes_max) {
+  fleet::ExpectationTable expectations;
   for (; !changed_.empty() && nodes_max > 0; --nodes_max) {
-    Count(*changed_.begin());
+    Count(*changed_.begin(), expectations);
     changed_.erase(changed_.begin());
   }
   return !changed_.empty();

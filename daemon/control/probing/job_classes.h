@@ -1,8 +1,10 @@
 // Traffic class of the jobs, in which campaigns, the mesh and certificates send: that of the
-// request, else of the profile, else the lossless class of most ports, else DSCP 0.
+// request, else of the profile, else the lossless class of most ports, else DSCP 0. The GID index
+// is that of most ports if each port has such a GID there, as jobs with one NCCL_IB_GID_INDEX need.
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -33,6 +35,16 @@ struct ClassVotes {
   Counts gid_indexes;            // Expectations.job_gid_index
   Counts pkeys;                  // Expectations.job_pkey, else the only one in full_pkeys
   Counts service_levels;         // Expectations.job_service_level
+  // RoCE v2 GIDs by index and kind of address, and how many ports have one there.
+  struct GidSlot {
+    std::uint32_t index = 0;
+    bool ipv4 = false;
+
+    auto operator<=>(const GidSlot&) const = default;
+  };
+  std::map<GidSlot, std::uint32_t> usual_gids;  // That an agent would choose
+  std::map<GidSlot, std::uint32_t> usable_gids;
+  std::uint32_t with_gid = 0;                                      // RoCE ports with a usable GID
   std::vector<Treatment> treatments = std::vector<Treatment>(64);  // By DSCP
 };
 
@@ -60,6 +72,8 @@ struct PortVote {
   bool infiniband = false;
   std::optional<std::uint32_t> profile_dscp, lossless_dscp, gid_index, pkey, service_level;
   std::array<std::uint8_t, 64> treatments{};  // By DSCP: priority, with kLossless if it is
+  std::vector<ClassVotes::GidSlot> usable_gids;
+  std::optional<ClassVotes::GidSlot> usual_gid;
 
   friend auto operator<=>(const PortVote&, const PortVote&) = default;
 };
@@ -71,7 +85,7 @@ class JobClasses {
   JobClasses(const fleet::Fleet& fleet, const profile::Profile& profile)
       : fleet_(fleet), profile_(profile) {}
 
-  // Settings of the node have changed, or it came or went.
+  // The node's settings or the profile have changed, or it came or went.
   void OnNode(const std::string& node) { changed_.insert(node); }
   // Counts at most so many changed nodes again. True: there are more.
   bool Advance(std::size_t nodes_max);
@@ -81,11 +95,10 @@ class JobClasses {
  private:
   using Votes = std::map<PortVote, std::uint32_t>;  // With the number of ports
 
-  void Count(const std::string& node);
+  void Count(const std::string& node, fleet::ExpectationTable& expectations);
 
   const fleet::Fleet& fleet_;
   const profile::Profile& profile_;
-  fleet::ExpectationTable expectations_;
   std::set<std::string> changed_;
   Votes votes_;
   std::map<std::string, std::vector<Votes::iterator>> nodes_;  // Of their ports

@@ -24,13 +24,13 @@ class RestoreTest : public ::testing::Test {
     const auto store = OpenSqlite(path);
     v1::NodeSnapshot snapshot;
     snapshot.mutable_node()->set_name(node);
-    ASSERT_TRUE((*store)->PutNode(snapshot).ok());
+    ASSERT_TRUE((*store)->PutNode(snapshot, {}).ok());
   }
   std::vector<std::string> NodesOf(const std::string& path) {
     std::vector<std::string> names;
     const auto store = OpenSqlite(path);
     if (!store.ok()) return {store.status().message()};
-    for (const v1::NodeSnapshot& node : *(*store)->Nodes()) names.push_back(node.node().name());
+    for (const StoredNode& node : *(*store)->Nodes()) names.push_back(node.snapshot.node().name());
     return names;
   }
   void Backup(const std::string& path) {

@@ -1,0 +1,25 @@
+// Calls of service NodeJoin over gRPC. Each call has a connection of its own, so that the stream of
+// the agent is not disturbed.
+#pragma once
+
+#include <utility>
+
+#include "agents/join/credential.h"
+#include "base/grammar.h"
+
+namespace fabric::agent {
+
+class JoinClient final : public JoinCalls {
+ public:
+  explicit JoinClient(HostPort controller) : controller_(std::move(controller)) {}
+  Result<v1::Authority> GetAuthority() override;
+  Result<v1::JoinNodeResponse> Join(const tls::TlsMaterial& material,
+                                    const v1::JoinNodeRequest& request) override;
+  Result<v1::JoinNodeResponse> Renew(const tls::TlsMaterial& material,
+                                     const v1::RenewNodeRequest& request) override;
+
+ private:
+  HostPort controller_;
+};
+
+}  // namespace fabric::agent
