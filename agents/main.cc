@@ -104,7 +104,7 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   if (!tls.ok()) return Fail(tls.status().In("TLS"), kUnusableFiles);
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
-    controller.emplace(settings.Address("controller"), tls->get(), machine.host().verbs,
+    controller.emplace(settings.Words("controller"), tls->get(), machine.host().verbs,
                        ProbingOf(machine.host(), gpu_memory.get(), root, shared), clock, shared);
 
   auto metrics = OpenMetrics(settings, shared);

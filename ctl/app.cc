@@ -71,14 +71,18 @@ int Fail(const Status& status, Console& console) {
   return ExitStatusOf(status.code());
 }
 
-// The address with the default port if it has none.
+// The addresses, each with the default port if it has none.
 Result<std::string> ControllerAddress(std::string_view text) {
-  std::string address(text);
-  if (address.find(':') == std::string::npos) address += ":9418";
-  ASSIGN_OR_RETURN(const HostPort parsed, ParseHostPort(address));
-  if (parsed.port == 0)
-    return Status(Code::kInvalidArgument, "expected a port from 1 to 65535, saw 0");
-  return address;
+  std::vector<std::string> addresses;
+  for (const std::string_view one : Split(text, ',')) {
+    std::string address(one);
+    if (address.find(':') == std::string::npos) address += ":9418";
+    ASSIGN_OR_RETURN(const HostPort parsed, ParseHostPort(address));
+    if (parsed.port == 0)
+      return Status(Code::kInvalidArgument, "expected a port from 1 to 65535, saw 0");
+    addresses.push_back(std::move(address));
+  }
+  return Join(addresses, ",");
 }
 
 // Values that the environment has and the command line has not.

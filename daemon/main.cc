@@ -6,19 +6,17 @@
 //                                     │   │        Health ◄── RestServer ◄── probes, Prometheus
 //                                     │   └──► EventBus ──► watchers (gRPC and SSE)
 //   ticking thread ──Tick───────────► │
-//                                     └──► Store (SQLite)
+//                                     └──► Store (SQLite, or PostgreSQL with Leadership)
+//
+// With a state in PostgreSQL, Standby answers until Leadership has the lease.
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 #include "base/input.h"
 #include "base/jws.h"
@@ -27,28 +25,23 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "daemon/api/agent_front.h"
-#include "daemon/api/caught.h"
-#include "daemon/api/fabric_api.h"
 #include "daemon/api/grpc_front.h"
-#include "daemon/api/health.h"
-#include "daemon/api/rest/rest_server.h"
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
 #include "daemon/custom/node_rules.h"
-#include "daemon/files/addresses_file.h"
 #include "daemon/files/rule_files.h"
-#include "daemon/files/signing_key_file.h"
 #include "daemon/files/subnet_files.h"
 #include "daemon/http_fronts.h"
+#include "daemon/leadership.h"
 #include "daemon/operator_log.h"
-#include "daemon/pages.h"
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
+#include "daemon/serving.h"
 #include "daemon/site_access.h"
+#include "daemon/standby.h"
+#include "daemon/state.h"
 #include "daemon/store/store.h"
 #include "daemon/transport.h"
-#include "proto/fabric_service.h"
-#include "proto/timestamps.h"
 
 namespace fabric {
 namespace {
@@ -56,9 +49,6 @@ namespace {
 constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
-constexpr Duration kTickInterval = std::chrono::milliseconds(100);
-constexpr time_t kFlushSeconds = 1;  // Operator log
-constexpr int kFlushesPerLook = 10;  // At the topology file
 
 // Blocks the signals that fabricd waits for, in this thread and the threads that it starts.
 sigset_t BlockSignals() {
@@ -78,24 +68,6 @@ void UseAllDescriptors() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   (void)setrlimit(RLIMIT_NOFILE, &limit);  // Up to the hard limit is always permitted.
-}
-
-std::jthread StartTicking(control::Controller& controller, api::Health& health,
-                          const Clock& clock) {
-  return std::jthread([&controller, &health, &clock](std::stop_token stop) {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
-    while (!stop.stop_requested()) {
-      const Status status = api::Caught([&] {
-        controller.Tick(clock.Now());
-        return Status();
-      });
-      if (!status.ok()) log::Error("turn of the controller: {}", status.message());
-      if (status.ok()) health.OnTurn(clock.Now().steady);
-      wake.wait_for(lock, stop, kTickInterval, [] { return false; });
-    }
-  });
 }
 
 // "fabricd 0.1.0 at head1"
@@ -147,76 +119,6 @@ control::ControllerOptions OptionsOf(const Settings& settings,
       .on_long_turn = [&](const control::LongTurn& turn) { operator_log.OnLongTurn(turn); }};
 }
 
-// A subnet that cannot be read leaves its previous state in place.
-void Use(Result<SubnetReading> reading, const std::string& path, control::Controller& controller,
-         Moment now) {
-  if (!reading.ok()) return log::Error("infiniband-topology: {}", reading.status().message());
-  for (const Status& error : reading->errors)
-    log::Error("infiniband-topology: {}", error.message());
-  for (const std::string& problem : reading->problems) log::Error("{}", problem);
-  fleet::InfinibandTopology& topology = reading->topology;
-  if (topology.empty()) return;
-  for (const std::string& end : topology.ambiguous())
-    log::Error("{}: {}: expected one cable, saw two; the port is left out", path, end);
-  log::Info(
-      "{}: {} switches, {} adapter ports, created at {}, {} bad lines; checks: {} pass, {} fail, "
-      "{} unknown",
-      path, topology.switches().size(), topology.ports(), ToString(ToProto(topology.made_at())),
-      reading->problem_count, reading->checks.counts.pass(), reading->checks.counts.fail(),
-      reading->checks.counts.unknown());
-  controller.SetInfiniband(std::move(topology), std::move(reading->checks), now);
-}
-
-// Logs how far the topology covers the fabric, when that has changed.
-void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, Moment now) {
-  const control::InfinibandState state = controller.Infiniband();
-  if (!state.known || state.cover == logged) return;
-  logged = state.cover;
-  const auto line = Format(
-      "infiniband-topology, {} h old: {} InfiniBand ports placed, {} missing in the file, {} with "
-      "another LID in the file",
-      std::chrono::duration_cast<std::chrono::hours>(now.wall - state.made_at).count(),
-      logged.placed, logged.unknown, logged.lid_mismatches);
-  if (logged.unknown > 0 || logged.lid_mismatches > 0)
-    log::Warning("{}", line);
-  else
-    log::Info("{}", line);
-}
-
-// Waits for a signal that ends the program. Meanwhile it writes the operator log, calls `check` and
-// checks the subnet files for changes.
-int AwaitEnd(const sigset_t& ending_signals, SubnetFiles& files, control::Controller& controller,
-             OperatorLog& operator_log, const std::function<void()>& check, const Clock& clock) {
-  const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
-  fleet::TopologyCoverage logged;
-  for (int flushes = 1;; ++flushes) {
-    const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
-    operator_log.Flush(controller.store_condition());
-    if (signal == SIGTERM || signal == SIGINT) return signal;
-    if (signal == SIGHUP)
-      log::Warning("SIGHUP ignored: settings, profile and rules are read at start-up");
-    check();
-    if (flushes % kFlushesPerLook != 0) continue;
-    if (auto reading = files.ReadWhenChanged())
-      Use(*std::move(reading), files.path(), controller, clock.Now());
-    LogCover(controller, logged, clock.Now());
-  }
-}
-
-// On standard output and in the addresses file.
-Status ShowAddresses(const Settings& settings, std::string_view scheme,
-                     const Addresses& addresses) {
-  if (settings.Has("addresses-file"))
-    RETURN_IF_ERROR(WriteAddresses(settings.Text("addresses-file"), addresses));
-  const std::string text =
-      Format("fabricd {}: gRPC on {}, REST and /metrics on {}://{}, health on {}://{}\n", kVersion,
-             ToString(addresses.grpc), scheme, ToString(addresses.rest), scheme,
-             ToString(addresses.health));
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-  return {};
-}
-
 api::AgentListener ListenerOf(control::Controller& controller, access::Gate& gate,
                               OperatorLog& operator_log, const Clock& clock) {
   return {
@@ -244,94 +146,93 @@ void Notify(std::string_view state) {
   if (!notified.ok()) log::Warning("cannot notify systemd ({}): {}", state, notified.message());
 }
 
-void NotifyStopping(int signal) {
-  log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
-  Notify("STOPPING=1");
+// Answers as standby until this controller leads. Returns the signal that ends the program, or 0.
+Result<int> AwaitLead(const Settings& settings, Leadership& leadership, Standby& standby,
+                      std::string_view scheme, const sigset_t& ending_signals) {
+  RETURN_IF_ERROR(ShowAddresses(settings, scheme, standby.addresses()));
+  Notify("READY=1");
+  log::Info("standing by: {}", leadership.Refusal().message());
+  constexpr timespec kNow{};
+  while (!leadership.AwaitTerm(std::chrono::milliseconds(500))) {
+    const int signal = sigtimedwait(&ending_signals, nullptr, &kNow);
+    if (signal == SIGTERM || signal == SIGINT) return signal;
+    standby.Tick();
+    Notify("WATCHDOG=1");
+  }
+  return 0;
 }
 
-Result<KeyFile> LoadKey(const Settings& settings) {
-  const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
-  if (!key.ok()) return key.status().In("signing-key");
-  log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
-            KeyId(key->key.Public()));
-  return *key;
-}
+// What the site's files say.
+struct SiteFiles {
+  profile::Profile profile;
+  profile::Places places;
+  std::vector<custom::RuleFile> rules;
+};
 
-Result<std::unique_ptr<store::Store>> OpenStore(const Settings& settings, WallTime now) {
-  ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store,
-                   store::OpenSqlite(settings.Text("state"), now));
-  if (const store::Damage& damage = store->damage(); !damage.file.empty())
-    log::Error("the state file was damaged: moved to {}, {} rows recovered", damage.file,
-               damage.recovered);
-  return store;
-}
-
-Status Serve(const Settings& settings, const sigset_t& ending_signals) {
-  const SystemClock clock;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
-                   Transport::Open(settings, clock.Now().wall));
+Result<SiteFiles> ReadSiteFiles(const Settings& settings) {
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
   if (!profile.ok()) return profile.status().In("profile");
   if (!profile->name().empty()) log::Info("profile {}", profile->name());
   ASSIGN_OR_RETURN(profile::Places places, profile::LoadPlaces(settings.Text("profile"), ReadText));
-  const auto rules = ReadRuleFiles(settings.Text("rules"));
+  auto rules = ReadRuleFiles(settings.Text("rules"));
   if (!rules.ok()) return rules.status().In("rules");
-  ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
-                   OpenStore(settings, clock.Now().wall));
-  ASSIGN_OR_RETURN(const KeyFile key, LoadKey(settings));
+  return SiteFiles{*std::move(profile), std::move(places), *std::move(rules)};
+}
+
+// Returns the signal that ends the program; 0: another controller leads now, serve again.
+Result<int> Serve(const Settings& settings, const sigset_t& ending_signals) {
+  const SystemClock clock;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
+                   Transport::Open(settings, clock.Now().wall));
+  ASSIGN_OR_RETURN(SiteFiles files, ReadSiteFiles(settings));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Leadership> leadership, OpenLeadership(settings));
   OperatorLog operator_log;
+  const auto on_audit = [&](const v1::AuditEntry& entry) { operator_log.OnAudit(entry); };
+  std::unique_ptr<SiteAccess> site;
+  std::unique_ptr<Standby> standby;
+  if (leadership) {
+    ASSIGN_OR_RETURN(site, SiteAccess::Open(settings, clock, on_audit));
+    ASSIGN_OR_RETURN(standby,
+                     Standby::Listen(settings, *leadership, site->gate(), *transport, clock));
+    ASSIGN_OR_RETURN(const int signal, AwaitLead(settings, *leadership, *standby,
+                                                 transport->http_scheme(), ending_signals));
+    if (signal != 0) return signal;
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
+                   OpenStore(settings, leadership.get(), clock.Now().wall));
+  ASSIGN_OR_RETURN(const KeyFile key, LoadKey(settings));
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
   events.Subscribe(operator_log);
   api::AgentFront agents;
-  control::ControllerOptions options = OptionsOf(settings, *rules, operator_log);
-  options.profile = *std::move(profile);
-  options.sites = fleet::Sites(std::move(places));
+  LeaderAgents leader_agents(agents, leadership.get(), store->epoch());
+  control::ControllerOptions options = OptionsOf(settings, files.rules, operator_log);
+  options.profile = std::move(files.profile);
+  options.sites = fleet::Sites(std::move(files.places));
   options.certificates.key = key.key;
-  control::Controller controller(options, *store, agents, events, clock.Now());
+  control::Controller controller(options, *store, leader_agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
-    log::Error("{}: {} rows cannot be decoded and are skipped", settings.Text("state"), rows);
+    log::Error("{}: {} rows cannot be decoded and are skipped", store->path(), rows);
   SubnetFiles subnets(settings.Text("infiniband-topology"));
-  if (!subnets.path().empty()) Use(subnets.Read(), subnets.path(), controller, clock.Now());
-  ASSIGN_OR_RETURN(const std::unique_ptr<SiteAccess> site,
-                   SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
-                     operator_log.OnAudit(entry);
-                   }));
-  access::Gate& gate = site->gate();
-  agents.SetListener(ListenerOf(controller, gate, operator_log, clock));
-
-  api::CallMetrics calls;
-  api::Api fabric_api(controller, gate, clock, calls);
-  const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
-  api::Health health(clock.Now().steady);
-  const std::vector<api::Page> pages =
-      StatusPages(controller, gate, health, calls, *transport, clock);
-  api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
-  ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
-                                                           watchers, agents, transport->grpc()));
-  ASSIGN_OR_RETURN(const HttpFront rest,
-                   ListenRest(settings, call, AllPages(pages, key.key.Public(), gate), events,
-                              watchers, transport->http()));
-  ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, events,
-                                                        watchers, transport->http()));
-  const std::jthread ticking = StartTicking(controller, health, clock);
-  RETURN_IF_ERROR(
-      ShowAddresses(settings, transport->http_scheme(),
-                    {grpc->address(), rest.server->address(), status.server->address()}));
-  Notify("READY=1");
-  const auto check = [&] {
-    if (health.Ready(clock.Now().steady).status == 200) Notify("WATCHDOG=1");
-    site->Tick();
-    transport->Check(clock.Now().wall, agents);
-  };
-  const int signal = AwaitEnd(ending_signals, subnets, controller, operator_log, check, clock);
-  NotifyStopping(signal);
-  rest.server->Stop();
-  status.server->Stop();
-  grpc->Stop();
-  site->Stop();
-  operator_log.Flush(controller.store_condition());
-  return {};
+  ReadSubnets(subnets, controller, clock.Now());
+  if (!site) {
+    ASSIGN_OR_RETURN(site, SiteAccess::Open(settings, clock, on_audit));
+  }
+  agents.SetListener(ListenerOf(controller, site->gate(), operator_log, clock));
+  standby.reset();
+  return ServeFronts(settings,
+                     {.clock = clock,
+                      .transport = *transport,
+                      .leadership = leadership.get(),
+                      .site = *site,
+                      .key = key.key.Public(),
+                      .operator_log = operator_log,
+                      .events = events,
+                      .agents = agents,
+                      .controller = controller,
+                      .subnets = subnets,
+                      .notify = Notify},
+                     ending_signals);
 }
 
 int Main(std::span<const char* const> args) {
@@ -356,15 +257,21 @@ int Main(std::span<const char* const> args) {
     return kExitUsage;
   }
   umask(077);  // State file, keys
+  if (settings->Has("copy-state-from")) {
+    const Status copied = CopyStateFrom(*settings);
+    if (!copied.ok()) std::fprintf(stderr, "fabricd: %s\n", copied.message().c_str());
+    return copied.ok() ? kExitOk : kExitFailed;
+  }
   const sigset_t ending_signals = BlockSignals();
   const auto level = log::ParseLevel(settings->Text("log-level"));
   log::Init("fabricd", level.ok() ? *level : log::Level::kInfo);
   api::RedirectGrpcLog();
   UseAllDescriptors();
-  Status status = CheckListeners(*settings);
-  if (status.ok()) status = Serve(*settings, ending_signals);
-  if (status.ok()) return kExitOk;
-  std::fprintf(stderr, "fabricd: %s\n", status.message().c_str());
+  const Status listens = CheckListeners(*settings);
+  Result<int> signal = listens.ok() ? Result<int>(0) : Result<int>(listens);
+  while (signal.ok() && *signal == 0) signal = Serve(*settings, ending_signals);
+  if (signal.ok()) return kExitOk;
+  std::fprintf(stderr, "fabricd: %s\n", signal.status().message().c_str());
   return kExitFailed;
 }
 

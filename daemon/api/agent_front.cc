@@ -226,6 +226,12 @@ void AgentFront::EndRefused(const std::function<Status(std::string_view)>& verif
   }
 }
 
+void AgentFront::EndAll(const Status& status) {
+  const MutexLock lock(mutex_);
+  for (const auto& [id, session] : sessions_)
+    if (session.stream != nullptr) session.stream->Fail(status);
+}
+
 void AgentFront::Stop(const Status& status) {
   const MutexLock lock(mutex_);
   stopped_ = status;

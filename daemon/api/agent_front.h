@@ -69,6 +69,9 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   // Closes the sessions whose certificate chain `verify` refuses, such as after a revocation.
   void EndRefused(const std::function<Status(std::string_view chain_pem)>& verify) EXCLUDES(mutex_);
 
+  // Closes every session with this status; agents may connect again.
+  void EndAll(const Status& status) EXCLUDES(mutex_);
+
   // Closes every session with this status and refuses new ones with it. Does not wait: shut the
   // server down next, with a deadline, for those whose other end does not read.
   void Stop(const Status& status) EXCLUDES(mutex_);
