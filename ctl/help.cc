@@ -21,7 +21,8 @@ constexpr Option kSharedOptions[] = {
     {.name = "context",
      .value = "NAME",
      .doc = "Context of the configuration file: controller and credentials. Environment: "
-            "FABRICCTL_CONTEXT. Default: its current-context."},
+            "FABRICCTL_CONTEXT. Default: its current-context. all: show the answers of all "
+            "contexts, one after the other."},
     {.name = "config",
      .type = OptionType::kPath,
      .doc = "Configuration file, with mode 0600. Environment: FABRICCTL_CONFIG. Default: "

@@ -9,6 +9,8 @@ test_ha.py BIN [--seeds N] [--first-seed S]  N: number of random runs (default 3
 import json
 import pathlib
 import random
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -23,6 +25,7 @@ import postgres
 
 BIN = pathlib.Path("build/release/bin")
 TREE = pathlib.Path(__file__).resolve().parent.parent / "fixtures/h100_infiniband.tree"
+OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/OPERATIONS.md"
 PATIENCE = 60.0
 LEASE = 3.0
 SEEDS = 3
@@ -288,6 +291,77 @@ class HighAvailability(unittest.TestCase):
         self.until(lambda: self.a.call("/v1/version")[0] == 503, "a stands by")
         self.check_acknowledged(self.b)
         self.check_one_writer()
+
+    def test_the_commands_of_the_manual(self):
+        text = OPERATIONS.read_text().split("## Several controllers")[1]
+        commands = re.findall(r"^    (fabricd --grpc=.*)$", text, re.MULTILINE)
+        self.assertEqual(len(commands), 2)
+        for one in (self.a, self.b):
+            one.end()
+        self.database.sql("DROP TABLE fabricd.test_writes CASCADE; DROP FUNCTION "
+                          "fabricd.test_note CASCADE")
+        started = []
+        for number, command in enumerate(commands, 1):
+            grpc, rest, health = free_ports(3)
+            place = {f"--grpc=head{number}:9418": f"--grpc=127.0.0.1:{grpc}",
+                     f"--rest=head{number}:9419": f"--rest=127.0.0.1:{rest}",
+                     "--signing-key=/etc/fabricd/signing-key.pem":
+                         f"--signing-key={self.folder}/signing-key.pem",
+                     "--audit-log=/var/lib/fabricd/audit":
+                         f"--audit-log={self.folder}/audit{number}",
+                     "--state=postgresql://fabricd@db1,db2/fabricd?sslmode=verify-full":
+                         f"--state={self.database.url()}"}
+            words = shlex.split(command)
+            self.assertEqual(set(words[1:]), set(place))
+            one = Controller(self.folder, f"head{number}", "")
+            one.rest = f"http://127.0.0.1:{rest}"
+            one.arguments = [place[word] for word in words[1:]]
+            one.arguments.append(f"--health=127.0.0.1:{health}")
+            self.addCleanup(one.end)
+            one.start()
+            self.until(one.leads if number == 1 else lambda: one.call("/v1/version")[0] == 503,
+                       command)
+            started.append(one)
+        started[0].signal(signal.SIGKILL)
+        self.until(started[1].leads, "the second one takes over")
+
+    def test_a_state_moves_to_a_file_and_back(self):
+        self.assertTrue(self.silence(self.a))
+        url = self.database.url()
+        copy = [BIN / "fabricd", f"--state={self.folder}/copy.db", f"--copy-state-from={url}"]
+        refused = subprocess.run(copy, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("stop all controllers", refused.stderr)
+        for one in (self.a, self.b):
+            one.signal(signal.SIGTERM)
+            self.assertEqual(one.process.wait(20), 0, one.log.read_text())
+        moved = subprocess.run(copy, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(moved.returncode, 0, moved.stderr)
+        self.database.sql("DROP SCHEMA fabricd CASCADE")
+        back = subprocess.run(
+            [BIN / "fabricd", f"--state={url}", f"--copy-state-from={self.folder}/copy.db"],
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(back.returncode, 0, back.stderr)
+        self.b.start()
+        self.until(self.b.leads, "b leads")
+        self.check_acknowledged(self.b)
+
+    def test_a_dump_is_restored(self):
+        self.assertTrue(self.silence(self.a))
+        dump = self.database.home / "fabricd.dump"
+        self.database.run(postgres.programs() / "pg_dump", "--schema=fabricd", "--format=custom",
+                          f"--file={dump}", "-d", self.database.url())
+        kept = set(self.acknowledged)
+        self.assertTrue(self.silence(self.a))
+        for one in (self.a, self.b):
+            one.signal(signal.SIGTERM)
+            one.process.wait(20)
+        self.database.run(postgres.programs() / "pg_restore", "--clean", "--if-exists", "-d",
+                          self.database.url(), dump)
+        self.b.start()
+        self.until(self.b.leads, "b leads")
+        self.acknowledged = kept
+        self.check_acknowledged(self.b)
 
     def random_fault(self, seed):
         random_ = random.Random(seed)

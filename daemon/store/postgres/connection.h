@@ -47,6 +47,10 @@ class Connection {
 
   // No answer within the time, or closed by the server: use another connection.
   bool broken() const { return broken_; }
+  // A statement of the current transaction failed: COMMIT would end it without an error.
+  bool has_failed_transaction() const {
+    return PQtransactionStatus(connection_.get()) == PQTRANS_INERROR;
+  }
   // All answers until EndLimit() together take at most `limit`.
   void BeginLimit(Duration limit);
   void EndLimit() { limit_ = SteadyTime::max(); }

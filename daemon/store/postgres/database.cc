@@ -170,6 +170,8 @@ Status PostgresDatabase::Begin(bool durable) {
 }
 
 Status PostgresDatabase::Commit() {
+  if (connection_ && connection_->has_failed_transaction())
+    return {Code::kUnavailable, url_.shown + ": a statement of the transaction failed"};
   RETURN_IF_ERROR(Execute("COMMIT"));
   in_transaction_ = false;
   connection_->EndLimit();
