@@ -41,7 +41,7 @@ struct Served {
 Result<int> ServeFronts(const Settings& settings, const Served& with,
                         const sigset_t& ending_signals);
 
-// At start-up: passes the subnets to the controller and logs what is wrong with them.
+// At start-up: passes the subnets to the controller and logs their errors.
 void ReadSubnets(SubnetFiles& subnets, control::Controller& controller, Moment now);
 
 // On standard output and in the addresses file.

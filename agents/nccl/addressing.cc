@@ -98,7 +98,7 @@ void ByFamily(const Choices& choices, bool ipv4, v1::NcclAdvice& advice) {
              Indexes(choices.right)));
   LeaveUnset(advice, "NCCL_IB_GID_INDEX",
              Format("NCCL 2.21 and later finds the GID by family and version; {}",
-                    one ? Format("earlier ones need NCCL_IB_GID_INDEX={}, as long as no address "
+                    one ? Format("earlier ones need NCCL_IB_GID_INDEX={}, while no address "
                                  "changes",
                                  *choices.right.begin())
                         : "the index is not the same on all ports, so one number cannot be right"));

@@ -1,4 +1,4 @@
-// `fabric-agent nccl-env`: the variables that a machine's facts call for, and what was not decided.
+// `fabric-agent nccl-env`: NCCL variables for a machine, each with its reason.
 // Semantics and defaults of the variables: NCCL 2.30, src/transport/net_ib and src/misc/socket.cc.
 #pragma once
 
@@ -11,11 +11,11 @@ namespace fabric::nccl {
 
 v1::NcclAdvice Advise(const v1::NodeSnapshot& snapshot);
 
-// For a shell to source: NAME=value lines, everything else in comments. Values hold no character
-// that a shell takes for something else.
+// Lines NAME=value for a shell; all else is in comments. Values have no characters that a shell
+// interprets.
 std::string EnvText(const v1::NcclAdvice& advice);
 
-// For people: aligned columns.
+// Table with aligned columns.
 std::string TableText(const v1::NcclAdvice& advice);
 
 }  // namespace fabric::nccl

@@ -80,15 +80,14 @@ void AdviseDmaBuf(const Facts& facts, v1::NcclAdvice& advice) {
         Format("unknown whether dma-buf is possible{}{}", why.empty() ? "" : ": ", why));
   }
   if (memory.dma_buf().possible() && amd && !IsPeerMemoryBound(memory))
-    return Set(
-        advice, kName, "1",
-        "AMD GPUs, dma-buf is possible and no peer memory client is bound; RCCL's default was "
-        "0 for long");
-  LeaveUnset(advice, kName,
-             memory.dma_buf().possible()
-                 ? "dma-buf is possible, and NCCL uses it by itself"
-                 : Format("dma-buf is not possible ({}), and NCCL finds that out by itself",
-                          memory.dma_buf().reason()));
+    return Set(advice, kName, "1",
+               "AMD GPUs, dma-buf works and no peer memory client is bound; older versions of RCCL "
+               "disable it by default");
+  LeaveUnset(
+      advice, kName,
+      memory.dma_buf().possible()
+          ? "dma-buf works, and NCCL uses it"
+          : Format("dma-buf does not work ({}), and NCCL detects this", memory.dma_buf().reason()));
 }
 
 void AdvisePeerMemory(const Facts& facts, v1::NcclAdvice& advice) {
@@ -105,8 +104,8 @@ void AdvisePeerMemory(const Facts& facts, v1::NcclAdvice& advice) {
       bridges.insert(path.acs_redirects().begin(), path.acs_redirects().end());
   if (!bridges.empty())
     Undecided(advice, "NCCL_NET_GDR_LEVEL",
-              Format("access control redirects traffic between GPUs and ports on the bridges {}: "
-                     "turn it off there before GPUDirect RDMA is used",
+              Format("ACS redirects traffic between GPUs and ports on the bridges {}: turn it off "
+                     "there before you use GPUDirect RDMA",
                      Few({bridges.begin(), bridges.end()})));
 }
 
@@ -118,7 +117,8 @@ void AdviseOrdering(const Facts& facts, v1::NcclAdvice& advice) {
   if (!host.has_virtualization())
     return Undecided(advice, kName, "unknown whether this is a virtual machine, which needs 1");
   if (host.virtualization() == "none")
-    return LeaveUnset(advice, kName, "not a virtual machine: NCCL's automatic choice serves");
+    return LeaveUnset(advice, kName,
+                      "not a virtual machine: NCCL's automatic choice is sufficient");
   Set(advice, kName, "1",
       Format("a virtual machine ({}): without relaxed ordering the IOMMU slows every write to GPU "
              "memory",
@@ -137,11 +137,12 @@ void AdviseRouting(const Facts& facts, v1::NcclAdvice& advice) {
                                 [](const ChosenPort& port) { return port.Roce(); });
   if (roce) {
     Undecided(advice, "NCCL_IB_ADAPTIVE_ROUTING",
-              "1 where the switches route RoCE adaptively, which no machine can tell; NCCL's own "
-              "choice on RoCE is 0");
-    Undecided(advice, "NCCL_IB_QPS_PER_CONNECTION",
-              "4 or so where the switches spread flows by hash (ECMP), which no machine can tell; "
-              "NCCL's own choice is 1");
+              "1 if the switches route RoCE adaptively, which the machine does not show; NCCL's "
+              "default on RoCE is 0");
+    Undecided(
+        advice, "NCCL_IB_QPS_PER_CONNECTION",
+        "about 4 if the switches distribute flows by a hash (ECMP), which the machine does not "
+        "show; NCCL's default is 1");
   }
   if (facts.ports.size() < 2) return;
   std::set<std::string> switches;
@@ -149,8 +150,8 @@ void AdviseRouting(const Facts& facts, v1::NcclAdvice& advice) {
     for (const ChosenPort& chosen : facts.ports)
       if (neighbor.netdev() == chosen.port->netdev()) switches.insert(neighbor.chassis_id());
   Undecided(advice, "NCCL_CROSS_NIC",
-            Format("0 where rails do not reach each other, 1 where all do: needs probes between "
-                   "rails{}; NCCL's own choice is 2",
+            Format("0 if rails do not reach each other, 1 if they do: run probes between rails{}; "
+                   "NCCL's default is 2",
                    switches.size() < 2
                        ? std::string()
                        : Format(" (the chosen ports are on {} switches)", switches.size())));

@@ -67,14 +67,14 @@ std::string OfRole(const v1::RdmaDevice& device) {
 
 // Why NCCL should not use any port of the device; empty when it may.
 std::string DeviceObstacle(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device) {
-  if (!IsPlain(device.name())) return "its name does not suit a shell";
+  if (!IsPlain(device.name())) return "its name has characters that a shell interprets";
   if (device.protocol() == v1::PROTOCOL_IWARP)
     return "iWARP: NCCL takes it for RoCE and cannot connect";
   if (device.driver() == "efa") return "EFA needs the OFI plugin, not NCCL's own verbs transport";
   if (device.protocol() == v1::PROTOCOL_USNIC) return "usNIC has no RDMA writes";
   const auto& usable = snapshot.job().usable_rdma_devices();
   if (snapshot.has_job() && std::count(usable.begin(), usable.end(), device.name()) == 0)
-    return "the job cannot use it: no device file that opens, or no GID in its network namespace";
+    return "the job cannot use it: no accessible device file, or no GID in its network namespace";
   if (std::string why = OfKind(snapshot, device); !why.empty()) return why;
   return OfRole(device);
 }
@@ -90,10 +90,9 @@ std::string PortObstacle(const v1::Port& port) {
   if (!port.has_state()) return "its state is unknown";
   if (port.state() != v1::PORT_STATE_ACTIVE) return Format("it is {}", Name(port.state()));
   if (port.link_layer() == v1::LINK_LAYER_INFINIBAND && port.has_lid() && port.lid() == 0)
-    return "it has no LID: no subnet manager has set it up";
+    return "it has no LID: no subnet manager has configured it";
   if (port.link_layer() != v1::LINK_LAYER_ETHERNET) return {};
-  if (!port.gids().empty() && !HasRoutableGid(port))
-    return "it has no RoCE v2 GID but link-local ones";
+  if (!port.gids().empty() && !HasRoutableGid(port)) return "it has only link-local RoCE v2 GIDs";
   return {};
 }
 

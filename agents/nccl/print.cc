@@ -22,7 +22,7 @@ std::string Where(const v1::NcclPort& port) {
 
 std::string EnvText(const v1::NcclAdvice& advice) {
   std::string text =
-      "# What this machine's facts call for, by fabric-agent nccl-env. To use it:\n"
+      "# NCCL variables for this machine, from fabric-agent nccl-env. To use them:\n"
       "#   set -a; . FILE; set +a\n";
   const auto remark = [&](std::string_view what, const std::string& name,
                           const std::string& reason) {

@@ -74,7 +74,7 @@ void AdviseSockets(const Facts& facts, v1::NcclAdvice& advice) {
                      Format("which netdev carries the default route is not known; up and without "
                             "RDMA are {}",
                             Few(other)));
-  Undecided(advice, kName, "no netdev is up but those of RDMA ports");
+  Undecided(advice, kName, "only netdevs of RDMA ports are up");
 }
 
 }  // namespace fabric::nccl

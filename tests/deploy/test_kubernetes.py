@@ -1,11 +1,20 @@
 #!/usr/bin/env python3
-"""The kustomize base renders, and the programs accept the arguments of its containers."""
+"""The Helm chart and the kustomize base give the same objects, and the programs accept the
+arguments of their containers."""
 
+import atexit
+import functools
+import json
 import shutil
+import sys
+import tempfile
 
 import yaml
 
-from deploytest import DEPLOY, DeployTest, main
+from deploytest import DEPLOY, ROOT, DeployTest, main
+
+sys.path.insert(0, str(ROOT / "tests/deploy/helm"))
+import chart  # pylint: disable=wrong-import-position
 
 
 class TestKubernetes(DeployTest):
@@ -53,10 +62,14 @@ class TestKubernetes(DeployTest):
             self.assertEqual(container["resources"][part]["rdma/hca_shared_devices_a"], "1")
 
     def render_with_device_plugin(self):
+        self.render_with("device-plugin")
+
+    def render_with(self, *components):
         folder = self.folder()
         shutil.copytree(DEPLOY / "kubernetes", folder / "base")
         text = (folder / "base/kustomization.yaml").read_text()
-        (folder / "base/kustomization.yaml").write_text(text + "components: [device-plugin]\n")
+        (folder / "base/kustomization.yaml").write_text(
+            text + f"components: [{', '.join(components)}]\n")
         rendered = self.run_well(self.tool("kubectl"), "kustomize", folder / "base")
         self.objects = [made for made in yaml.safe_load_all(rendered) if made]
 
@@ -128,6 +141,131 @@ class TestKubernetes(DeployTest):
         mounts = self.pods()["fabricd"]["containers"][0]["volumeMounts"]
         state = self.settings("fabricd")["state"]
         self.assertTrue(any(state.startswith(mount["mountPath"] + "/") for mount in mounts), state)
+
+    def test_each_container_has_the_probes_it_needs(self):
+        for name, wanted in (("fabricd", ("startupProbe", "readinessProbe", "livenessProbe")),
+                             ("fabric-agent", ("startupProbe", "livenessProbe"))):
+            [container] = self.pods()[name]["containers"]
+            ports = {port["name"] for port in container["ports"]}
+            for probe in wanted:
+                self.assertIn(container[probe]["httpGet"]["port"], ports, f"{name} {probe}")
+
+    def test_namespace_permits_what_the_agent_needs(self):
+        labels = self.one("Namespace", "fabricd")["metadata"]["labels"]
+        for mode in ("enforce", "audit", "warn"):
+            self.assertEqual(labels[f"pod-security.kubernetes.io/{mode}"], "privileged")
+
+    def test_the_network_policy_opens_only_the_ports_of_fabricd(self):
+        policy = self.one("NetworkPolicy", "fabricd")["spec"]
+        [rule] = policy["ingress"]
+        ports = {port["name"] for port in self.pods()["fabricd"]["containers"][0]["ports"]}
+        self.assertEqual({entry["port"] for entry in rule["ports"]}, ports)
+        self.assertEqual(policy["egress"], [])
+        self.assertEqual(sorted(policy["policyTypes"]), ["Egress", "Ingress"])
+        labels = self.one("StatefulSet", "fabricd")["spec"]["template"]["metadata"]["labels"]
+        self.assertLessEqual(policy["podSelector"]["matchLabels"].items(), labels.items())
+
+
+@functools.cache
+def rendered_once():
+    folder = tempfile.TemporaryDirectory(prefix="fabric-chart-")
+    atexit.register(folder.cleanup)
+    return chart.Chart("go", folder.name)
+
+
+def by_name(objects):
+    return {(made["kind"], made["metadata"]["name"]): made for made in objects}
+
+
+class TestChart(TestKubernetes):
+    """The same tests with the objects of the chart, and those of its values."""
+
+    def setUp(self):
+        self.tool("go")
+        self.tool("kubectl")
+        self.chart = rendered_once()
+        self.objects = self.chart.objects()
+
+    def render_with_device_plugin(self):
+        self.objects = self.chart.objects({"agent": {"devices": "plugin"}})
+
+    def test_the_kustomize_base_is_written_from_the_chart(self):
+        for path, text in chart.generated(self.chart).items():
+            self.assertEqual((DEPLOY / "kubernetes" / path).read_text(), text,
+                             f"{path}: run python3 tests/deploy/helm/chart.py")
+        self.assertEqual((chart.CHART / "files/alerts.yml").read_text(),
+                         (DEPLOY / "prometheus/alerts.yml").read_text(),
+                         "run python3 tests/deploy/helm/chart.py")
+
+    def test_components_give_what_the_values_give(self):
+        for component, values in (
+                ("device-plugin", {"agent": {"devices": "plugin"}}),
+                ("monitoring", chart.MONITORED), ("nfd", chart.DISCOVERED)):
+            with self.subTest(component):
+                super().render_with(component)
+                expected = by_name(self.chart.objects(values))
+                rendered = by_name(self.objects)
+                # kustomize puts all objects into the namespace, also those without one.
+                rendered.get(("NodeFeatureRule", "fabric-rdma"),
+                             {"metadata": {}})["metadata"].pop("namespace", None)
+                self.assertEqual(rendered, expected)
+
+    def test_values_change_what_they_name(self):
+        objects = by_name(self.chart.objects({
+            "namespace": {"create": False}, "networkPolicy": {"enabled": False},
+            "images": {"agent": {"repository": "registry.example/agent", "tag": "7"},
+                       "pullSecrets": [{"name": "pull"}]},
+            "controller": {"settings": {"mesh": "on"}, "storageClass": "fast"},
+            "agent": {"nodeSelector": {"pool": "gpu"}, "metricsPort": 9517}}, "rdma"))
+        self.assertEqual(sorted(objects), [("DaemonSet", "fabric-agent"),
+                                           ("Service", "fabric-agent"), ("Service", "fabricd"),
+                                           ("StatefulSet", "fabricd")])
+        for made in objects.values():
+            self.assertEqual(made["metadata"]["namespace"], "rdma")
+        pod = objects["DaemonSet", "fabric-agent"]["spec"]["template"]["spec"]
+        self.assertEqual(pod["nodeSelector"], {"pool": "gpu"})
+        self.assertEqual(pod["imagePullSecrets"], [{"name": "pull"}])
+        [container] = pod["containers"]
+        self.assertEqual(container["image"], "registry.example/agent:7")
+        self.assertIn("--controller=fabricd.rdma.svc:9418", container["args"])
+        self.assertIn("--metrics=0.0.0.0:9517", container["args"])
+        controller = objects["StatefulSet", "fabricd"]["spec"]
+        self.assertIn("--mesh=on", controller["template"]["spec"]["containers"][0]["args"])
+        self.assertEqual(controller["volumeClaimTemplates"][0]["spec"]["storageClassName"], "fast")
+
+    def test_an_unknown_choice_is_an_error(self):
+        with self.assertRaisesRegex(chart.ChartError,
+                                    "agent.devices: expected privileged or plugin, saw all"):
+            self.chart.objects({"agent": {"devices": "all"}})
+
+    def test_monitoring_names_the_ports_and_the_jobs_of_the_alerts(self):
+        objects = by_name(self.chart.objects(chart.MONITORED))
+        for name, port in (("fabricd", "health"), ("fabric-agent", "metrics")):
+            monitor = objects["ServiceMonitor", name]["spec"]
+            service = objects["Service", name]
+            self.assertLessEqual(monitor["selector"]["matchLabels"].items(),
+                                 service["metadata"]["labels"].items())
+            [endpoint] = monitor["endpoints"]
+            self.assertEqual(endpoint["port"], port)
+            self.assertIn(port, [entry["name"] for entry in service["spec"]["ports"]])
+            self.assertEqual(service["metadata"]["labels"][monitor["jobLabel"]], name)
+        rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())
+        self.assertEqual(objects["PrometheusRule", "fabricd"]["spec"], rules)
+
+    def test_node_feature_rule_names_the_four_vendors(self):
+        objects = by_name(self.chart.objects(chart.DISCOVERED))
+        [rule] = objects["NodeFeatureRule", "fabric-rdma"]["spec"]["rules"]
+        self.assertEqual(rule["labels"], {"fabric-rdma": "true"})
+        [feature] = rule["matchFeatures"]
+        self.assertEqual(feature["matchExpressions"]["vendor"]["value"],
+                         ["15b3", "14e4", "8086", "1dd8"])
+        pod = objects["DaemonSet", "fabric-agent"]["spec"]["template"]["spec"]
+        self.assertIn("feature.node.kubernetes.io/fabric-rdma", json.dumps(pod["affinity"]))
+
+    def test_chart_has_the_version_of_the_program(self):
+        about = yaml.safe_load((chart.CHART / "Chart.yaml").read_text())
+        self.assertIn(f"VERSION {about['version']} ", (ROOT / "CMakeLists.txt").read_text())
+        self.assertEqual(about["version"], about["appVersion"])
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 import catalogs
+import doccommands
 import docs
 import language
 import probekinds
@@ -32,6 +33,7 @@ CHECKS = (
     docs.check_layout,
     docs.check_threads,
     docs.check_paths,
+    doccommands.check_commands,
     language.check_language,
     rulenames.check_rule_names,
     probekinds.check_probe_kinds,

@@ -9,6 +9,7 @@ import unittest
 
 import catalogs
 import cpp
+import doccommands
 import docs
 import language
 import quotes
@@ -295,6 +296,27 @@ class ProbeKinds(unittest.TestCase):
         self.assertEqual(breaches(probekinds.check_probe_kinds, self.SCHEMA | {
             "daemon/a.cc": "probe.mutable_ud_ping()->set_pings(2);\n{\"incast\", kPattern},\n",
             "agents/probe/a.cc": '.name = "ud_ping",\n',
+        }), [])
+
+
+class DocCommands(unittest.TestCase):
+    REFERENCE = {doccommands.REFERENCE:
+                 "## Options of every command\n| `-o, --output FORMAT` | x |\n"
+                 "## fabricctl node remove\n"
+                 "## fabricctl nodes\n| `--state STATE` | Only `--all` of them. |\n"}
+
+    def test_unknown_command_and_option(self):
+        self.assertEqual(breaches(doccommands.check_commands, self.REFERENCE | {
+            "a.md": "Run `fabricctl nods`.\n\n    fabricctl nodes -o wide --all n1\n\n"
+                    "```\n$ fabricctl node drop n1\n```\n",
+        }), ["a.md:1: fabricctl nods", "a.md:3: fabricctl nodes -o wide --all n1",
+             "a.md:6: fabricctl node drop n1"])
+
+    def test_what_the_reference_has(self):
+        self.assertEqual(breaches(doccommands.check_commands, self.REFERENCE | {
+            "a.md": "Run `fabricctl nodes --state lost | wc -l`, `fabricctl COMMAND` or "
+                    "`fabricctl node NAME`.\n\nfabricctl shows nodes.\n\n"
+                    "    fabricctl nodes \\\n        --output json && fabricctl node remove n1\n",
         }), [])
 
 

@@ -161,8 +161,9 @@ INSTANTIATE_TEST_SUITE_P(
                   d.mutable_ports(0)->clear_gids();
                   AddGid(*d.mutable_ports(0), 1, v1::GID_TYPE_ROCE_V2, "");
                 },
-                "no RoCE v2 GID but link-local ones"},
-        LeftOut{"HostileName", [](auto& d) { d.set_name("mlx5_1;reboot"); }, "does not suit"}),
+                "only link-local RoCE v2 GIDs"},
+        LeftOut{"HostileName", [](auto& d) { d.set_name("mlx5_1;reboot"); },
+                "characters that a shell"}),
     [](const auto& each) { return std::string(each.param.name); });
 
 TEST(NcclPorts, AVirtualFunctionInAGuestIsUsed) {
@@ -336,7 +337,7 @@ TEST(NcclSockets, NoneButRails) {
   node.mutable_net_interfaces(2)->set_carrier(false);
   const v1::NcclAdvice advice = Advise(node);
   EXPECT_EQ(ValueOf(advice, "NCCL_SOCKET_IFNAME"), "");
-  EXPECT_THAT(Undecided(advice, "NCCL_SOCKET_IFNAME"), HasSubstr("no netdev is up but those of"));
+  EXPECT_THAT(Undecided(advice, "NCCL_SOCKET_IFNAME"), HasSubstr("only netdevs of RDMA ports"));
 }
 
 TEST(NcclOrdering, InVirtualMachinesOnly) {
@@ -395,7 +396,7 @@ TEST(NcclGpuDirect, DmaBuf) {
   EXPECT_THAT(Undecided(Advise(node), kName), HasSubstr("unknown"));
   node.mutable_peer_memory()->mutable_dma_buf()->set_possible(true);
   EXPECT_EQ(ValueOf(Advise(node), kName), "");
-  EXPECT_THAT(Unset(Advise(node), kName), HasSubstr("uses it by itself"));
+  EXPECT_THAT(Unset(Advise(node), kName), HasSubstr("NCCL uses it"));
   node.mutable_gpus(0)->set_vendor_id("1002");
   EXPECT_EQ(ValueOf(Advise(node), kName), "1");
   node.mutable_peer_memory()->set_bound_to_ib_core(true);

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Renders the Helm chart, and writes the kustomize base from it:
+
+    python3 tests/deploy/helm/chart.py     # writes deploy/kubernetes
+
+Helm is not part of Debian. template.go does the same with Go's text/template and Sprig, the
+libraries that Helm uses.
+"""
+
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import yaml
+
+HERE = pathlib.Path(__file__).resolve().parent
+DEPLOY = HERE.parents[2] / "deploy"
+CHART = DEPLOY / "helm/fabricd"
+NAMESPACE = "fabricd"
+HEAD = "# Written from deploy/helm/fabricd by tests/deploy/helm/chart.py; do not edit.\n"
+# Template and values of each generated file
+MONITORED = {"monitoring": {"enabled": True}}
+DISCOVERED = {"agent": {"nfd": {"enabled": True}}}
+GENERATED = {
+    "namespace.yaml": ("namespace.yaml", {}),
+    "controller.yaml": ("controller.yaml", {}),
+    "agent.yaml": ("agent.yaml", {}),
+    "networkpolicy.yaml": ("networkpolicy.yaml", {}),
+    "monitoring/monitoring.yaml": ("monitoring.yaml", MONITORED),
+    "nfd/nfd.yaml": ("nfd.yaml", DISCOVERED),
+}
+
+
+class ChartError(Exception):
+    """The chart was not rendered. The text gives the reason."""
+
+
+def merged(base, changes):
+    """Values as Helm merges them: maps by key, all else is replaced."""
+    result = copy.deepcopy(base)
+    for key, value in changes.items():
+        inner = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if inner else value
+    return result
+
+
+class Chart:
+    """The chart, with a renderer that is built once into `folder`."""
+
+    def __init__(self, go, folder):
+        self.program = pathlib.Path(folder) / "template"
+        environment = dict(os.environ, GO111MODULE="off", GOPATH="/usr/share/gocode", GOFLAGS="")
+        _run([go, "build", "-o", self.program, HERE / "template.go"], env=environment)
+        self.defaults = yaml.safe_load((CHART / "values.yaml").read_text())
+        self.about = yaml.safe_load((CHART / "Chart.yaml").read_text())
+
+    def text(self, template, changes=None, namespace=NAMESPACE):
+        """The rendered text of one template, with its comments."""
+        given = {"Values": merged(self.defaults, changes or {}),
+                 "Release": {"Name": "fabricd", "Namespace": namespace},
+                 "Chart": {"Name": self.about["name"], "AppVersion": self.about["appVersion"]}}
+        text = _run([self.program, CHART, template], input=json.dumps(given))
+        return text.removesuffix("---\n").strip() + "\n" if text.strip("-\n ") else ""
+
+    def objects(self, changes=None, namespace=NAMESPACE):
+        """All objects of the chart."""
+        names = sorted(path.name for path in (CHART / "templates").glob("*.yaml"))
+        return [made for name in names
+                for made in yaml.safe_load_all(self.text(name, changes, namespace)) if made]
+
+
+def _run(command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          timeout=120, check=False, **options)
+    if done.returncode != 0:
+        raise ChartError(done.stderr.strip())
+    return done.stdout
+
+
+def generated(chart):
+    """{path below deploy/kubernetes: text}"""
+    return {path: HEAD + chart.text(template, values)
+            for path, (template, values) in GENERATED.items()}
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in generated(Chart("go", folder)).items():
+            target = DEPLOY / "kubernetes" / path
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(text)
+    (CHART / "files/alerts.yml").write_text((DEPLOY / "prometheus/alerts.yml").read_text())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
