@@ -124,7 +124,7 @@ Controller::~Controller() = default;
 Status Controller::Load(Moment now) {
   const Turn turn(mutex_, turns_, clock_, TurnKind::kLoad);
   store::Store& store = state_->outbox.store().file();
-  ASSIGN_OR_RETURN(std::vector<v1::NodeSnapshot> nodes, store.Nodes());
+  ASSIGN_OR_RETURN(std::vector<store::StoredNode> nodes, store.Nodes());
   ASSIGN_OR_RETURN(std::vector<v1::Finding> findings, store.OpenFindings());
   ASSIGN_OR_RETURN(std::vector<v1::Silence> silences, store.Silences());
   ASSIGN_OR_RETURN(const std::vector<v1::Campaign> campaigns,
@@ -133,7 +133,7 @@ Status Controller::Load(Moment now) {
                    store.Certificates(Certificates::kKeptMax));
   ASSIGN_OR_RETURN(const std::vector<v1::ScheduleRecord> schedules, store.Schedules());
   std::set<std::string> names;
-  for (v1::NodeSnapshot& snapshot : nodes) {
+  for (auto& [snapshot, memory] : nodes) {
     // From an earlier version, or a file that was changed by hand.
     if (snapshot.SpaceUsedLong() > 2 * Limit("agent_message_memory")) continue;
     if (!CheckRoom(snapshot.node().name()).ok()) break;
@@ -148,7 +148,7 @@ Status Controller::Load(Moment now) {
     record.snapshot = std::move(snapshot);
     names.insert(record.name);
     state_->history.SetKnown(record.name, now);
-    state_->fleet.Restore(std::move(record));
+    state_->fleet.Restore(std::move(record), memory);
   }
   state_->evaluator.Await(std::move(names), now.steady + state_->options.lost_after);
   state_->located.Restore(findings);
@@ -359,7 +359,7 @@ void Controller::StoreNode(Session& session, Moment now) {
   const fleet::NodeRecord* const record = state_->fleet.Find(session.node.name());
   if (record == nullptr) return;  // Removed while its session was silent
   const v1::NodeSnapshot& snapshot = record->snapshot;
-  state_->outbox.store().PutNode(snapshot);
+  state_->outbox.store().PutNode(snapshot, state_->fleet.MemoryOf(*record));
   state_->history.Mark(snapshot, now);
 }
 

@@ -203,6 +203,15 @@ constexpr CauseInfo kCauses[] = {
      .check = "ls /usr/lib/*/libibverbs /etc/libibverbs.d; ibv_devinfo",
      .fix = "apt-get install ibverbs-providers    # Red Hat: dnf install libibverbs. In the "
             "container as well; the version of libibverbs"},
+    {.cause = kDriverMismatch,
+     .id = "driver_mismatch",
+     .what =
+         "Modules of two RDMA stacks, or a library and its kernel module, do not fit each other",
+     .rule = "rdma_stack_equal, gpu_driver_equal",
+     .check = "modinfo -n ib_core mlx5_core mlx5_ib; ofed_info -s; cat "
+              "/proc/driver/nvidia/version; nvidia-smi",
+     .fix = "Install the RDMA stack again for the running kernel (dkms status), then reboot NODE; "
+            "for the GPU driver the same version in host and container"},
     {.cause = kDeviceNotOpenable,
      .id = "device_not_openable",
      .what = "The device exists, but the process may not open it: device file missing or forbidden",

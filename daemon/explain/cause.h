@@ -37,6 +37,7 @@ enum class Cause : std::uint8_t {
   kHcaSetDiffers,
   kNoDevice,
   kNoProvider,
+  kDriverMismatch,
   kDeviceNotOpenable,
   kMemlock,
   kQpResources,

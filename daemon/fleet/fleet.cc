@@ -105,7 +105,11 @@ void Fleet::SetInfiniband(const InfinibandTopology* topology) {
 }
 
 void Fleet::FindRails(NodeRecord& record) {
-  for (const std::string& other : layouts_.Put(record)) {
+  AssignRailsOf(layouts_.Put(record));
+}
+
+void Fleet::AssignRailsOf(const std::vector<std::string>& nodes) {
+  for (const std::string& other : nodes) {
     const auto at = nodes_.find(other);
     if (at == nodes_.end() || !layouts_.Assign(at->second)) continue;
     at->second.version = ++versions_;
@@ -233,18 +237,42 @@ std::vector<std::string> Fleet::FindOutdated(Duration age_max, Moment now) {
   return found;
 }
 
-void Fleet::Restore(NodeRecord record) {
+void Fleet::Restore(NodeRecord record, const v1::NodeMemory& memory) {
   record.state = v1::NODE_STATE_LOST;
   const std::string name = record.name;
+  RailPlaces past;
+  for (const v1::NodeMemory::RailPlace& rail : memory.rails())
+    past.push_back({.place = rail.place(), .slot = rail.slot(), .network = rail.network()});
+  layouts_.Remember(name, std::move(past));
+  for (const v1::NodeMemory::PortSwitch& each : memory.switches())
+    record.switches.push_back({.device = each.device(), .port = each.port(), .name = each.name()});
   NodeRecord& restored = nodes_.insert_or_assign(name, std::move(record)).first->second;
   FindRails(restored);
   (void)FindSwitches(restored);
   Notify(restored);
 }
 
+v1::NodeMemory Fleet::MemoryOf(const NodeRecord& record) const {
+  v1::NodeMemory memory;
+  for (const RailPlace& rail : layouts_.PastOf(record.name)) {
+    v1::NodeMemory::RailPlace& kept = *memory.add_rails();
+    kept.set_place(rail.place);
+    kept.set_slot(rail.slot);
+    kept.set_network(rail.network);
+  }
+  for (const SwitchOfPort& each : record.switches) {
+    v1::NodeMemory::PortSwitch& kept = *memory.add_switches();
+    kept.set_device(each.device);
+    kept.set_port(each.port);
+    kept.set_name(each.name);
+  }
+  return memory;
+}
+
 void Fleet::Remove(const std::string& node) {
   history_.Forget(node);
   if (nodes_.erase(node) > 0 && listener_) listener_(node, nullptr);
+  AssignRailsOf(layouts_.Remove(node));
 }
 
 const NodeRecord* Fleet::Find(const std::string& node) const {

@@ -17,6 +17,7 @@
 #include "daemon/fleet/rails.h"
 #include "daemon/fleet/rate_history.h"
 #include "fabric/v1/inventory.pb.h"
+#include "fabric/v1/memory.pb.h"
 
 namespace fabric {
 struct Bound;
@@ -105,7 +106,9 @@ class Fleet {
   // Ends violations and claims older than `age`. Returns the nodes for which one ended.
   std::vector<std::string> ForgetViolations(Duration age, Moment now);
   // Adds a node from the store after a restart, as lost until its agent reports.
-  void Restore(NodeRecord record);
+  void Restore(NodeRecord record, const v1::NodeMemory& memory);
+  // What Restore() needs besides the snapshot.
+  v1::NodeMemory MemoryOf(const NodeRecord& record) const;
 
   void Remove(const std::string& node);  // No effect on an unknown node.
   // The switches of InfiniBand ports, which LLDP does not know. Borrows it; nullptr: none. Call it
@@ -124,6 +127,7 @@ class Fleet {
   Status TakeMessage(const std::string& node, const Message& message, Moment now);
 
   void FindRails(NodeRecord& record);
+  void AssignRailsOf(const std::vector<std::string>& nodes);
   bool FindSwitches(NodeRecord& record) const;
   void Enter(NodeRecord& record, v1::NodeState state, Moment now);
   void Notify(const NodeRecord& record) const {

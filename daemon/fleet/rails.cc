@@ -230,7 +230,7 @@ NodeRails RailLayouts::Compute(Known& node, const NodeRecord& record) const {
       return RailsOfGpus(record.snapshot);
     if (!expected.rail_cards().empty()) return RailsOfCards(expected.rail_cards(), record.snapshot);
   }
-  const Product& product = products_.at(node.product);
+  const Product& product = products_.at(*node.product);
   const Layout& own = product.at(node.places);
   const RailPlaces ports = PlacesOf(record.snapshot);
   // The cards that it had, if equal nodes still have them or there are none
@@ -239,7 +239,7 @@ NodeRails RailLayouts::Compute(Known& node, const NodeRecord& record) const {
                        IsSimilar(node.places, NamesOf(node.past)) &&
                        (own.nodes.size() == 1 || product.contains(NamesOf(node.past)));
   // Two machines without a product name may be of different kinds.
-  const std::size_t nodes_min = node.product.empty() || own.reference == &own ? 2 : 1;
+  const std::size_t nodes_min = node.product->empty() || own.reference == &own ? 2 : 1;
   NodeRails rails;
   if (by_past)
     rails = RailsBy(node.past, RailSource::kPast, ports);
@@ -268,12 +268,11 @@ std::vector<std::string> RailLayouts::Put(NodeRecord& record) {
   RailPlaces ports = PlacesOf(record.snapshot);
   Places places = NamesOf(ports);
   const std::string& product = record.snapshot.host().product();
-  const auto [at, added] = nodes_.try_emplace(record.name);
-  Known& node = at->second;
+  Known& node = nodes_[record.name];
   std::vector<std::string> others;
-  if (added || node.places != places || node.product != product) {
-    if (!added) Leave(products_[node.product], node.places, record.name);
-    if (!added && node.product != product) FindReferences(products_[node.product], others);
+  if (node.places != places || node.product != product) {
+    if (node.product) Leave(products_[*node.product], node.places, record.name);
+    if (node.product && node.product != product) FindReferences(products_[*node.product], others);
     node.places = std::move(places);
     node.product = product;
     Layout& layout = products_[product][node.places];
@@ -283,6 +282,26 @@ std::vector<std::string> RailLayouts::Put(NodeRecord& record) {
     std::erase(others, record.name);
   }
   (void)Assign(record);
+  return others;
+}
+
+const RailPlaces& RailLayouts::PastOf(const std::string& node) const {
+  static const RailPlaces kNone;
+  const auto known = nodes_.find(node);
+  return known == nodes_.end() ? kNone : known->second.past;
+}
+
+std::vector<std::string> RailLayouts::Remove(const std::string& node) {
+  std::vector<std::string> others;
+  const auto known = nodes_.find(node);
+  if (known == nodes_.end()) return others;
+  if (known->second.product) {
+    Product& product = products_[*known->second.product];
+    Leave(product, known->second.places, node);
+    FindReferences(product, others);
+    if (product.empty()) products_.erase(*known->second.product);
+  }
+  nodes_.erase(known);
   return others;
 }
 

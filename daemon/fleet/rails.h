@@ -14,9 +14,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -72,6 +74,12 @@ class RailLayouts {
   std::vector<std::string> Put(NodeRecord& record);
   // Sets `record.rails`. Returns whether they have changed.
   bool Assign(NodeRecord& record);
+  // The layout that a node had before the controller restarted. Call it before Put().
+  void Remember(const std::string& node, RailPlaces past) { nodes_[node].past = std::move(past); }
+  // The last complete layout of a node; empty: none.
+  const RailPlaces& PastOf(const std::string& node) const;
+  // Returns the names of nodes whose rails may change, as Put().
+  std::vector<std::string> Remove(const std::string& node);
 
  private:
   using Places = std::vector<std::string>;
@@ -81,8 +89,8 @@ class RailLayouts {
     const Layout* reference = nullptr;  // Whose rails its nodes have; nullptr: by order
   };
   using Product = std::map<Places, Layout>;
-  struct Known {  // Of a node
-    std::string product;
+  struct Known {                         // Of a node
+    std::optional<std::string> product;  // Absent: remembered only
     Places places;
     RailPlaces past;  // Complete layout that it had last; empty: none
   };

@@ -104,9 +104,10 @@ void BufferedStore::Pop(Queue& queue) {
   queue.pop_front();
 }
 
-void BufferedStore::PutNode(const v1::NodeSnapshot& snapshot) {
-  if (pending_count_ == 0 && Accepted(store_.PutNode(snapshot))) return;
-  Keep(Node{snapshot}, "node " + snapshot.node().name(), snapshot.ByteSizeLong());
+void BufferedStore::PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory) {
+  if (pending_count_ == 0 && Accepted(store_.PutNode(snapshot, memory))) return;
+  Keep(StoredNode{snapshot, memory}, "node " + snapshot.node().name(),
+       snapshot.ByteSizeLong() + memory.ByteSizeLong());
 }
 
 void BufferedStore::PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) {
@@ -162,8 +163,8 @@ Status BufferedStore::Apply(const Write& write) {
           return store_.AddPairResults(kept);
         else if constexpr (std::is_same_v<Kind, Change>)
           return store_.AddSettingChange(kept.node, kept.change);
-        else if constexpr (std::is_same_v<Kind, Node>)
-          return store_.PutNode(kept.snapshot);
+        else if constexpr (std::is_same_v<Kind, StoredNode>)
+          return store_.PutNode(kept.snapshot, kept.memory);
         else
           return store_.AddCounterMark(kept.node, kept.mark);
       },

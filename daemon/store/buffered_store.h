@@ -42,7 +42,7 @@ class BufferedStore {
       : store_(store), pending_bytes_max_(pending_bytes_max) {}
 
   // As in Store.
-  void PutNode(const v1::NodeSnapshot& snapshot);
+  void PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory);
   void PutFinding(const v1::Finding& finding, const v1::FindingRecord& record);
   void PutCampaign(const v1::Campaign& campaign);
   void PutCertificate(const v1::GetCertificateResponse& certificate);
@@ -80,9 +80,6 @@ class BufferedStore {
   Store& file() { return store_; }  // For reads at the start
 
  private:
-  struct Node {
-    v1::NodeSnapshot snapshot;
-  };
   struct Transition {
     v1::Finding finding;
     v1::FindingRecord record;
@@ -96,8 +93,9 @@ class BufferedStore {
     v1::DiffNodeResponse mark;
   };
   using Batch = std::vector<CampaignResult>;
-  using Write = std::variant<Transition, v1::GetCertificateResponse, v1::ScheduleRecord,
-                             v1::Campaign, Batch, Change, Node, Mark>;  // The most valuable first
+  using Write =
+      std::variant<Transition, v1::GetCertificateResponse, v1::ScheduleRecord, v1::Campaign, Batch,
+                   Change, StoredNode, Mark>;  // The most valuable first
   struct Pending {
     Write write;
     std::string key;  // A later write with this key replaces it. Empty: none does.

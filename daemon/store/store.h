@@ -14,10 +14,16 @@
 #include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/finding.pb.h"
 #include "fabric/v1/inventory.pb.h"
+#include "fabric/v1/memory.pb.h"
 #include "fabric/v1/probe.pb.h"
 #include "fabric/v1/schedule.pb.h"
 
 namespace fabric::store {
+
+struct StoredNode {
+  v1::NodeSnapshot snapshot;
+  v1::NodeMemory memory;
+};
 
 // Setting changes of a node.
 struct ChangeLog {
@@ -49,8 +55,9 @@ class Store {
 
   // Writes. Each is atomic; UNAVAILABLE when the disk is full or the file locked, with the path.
   // A power failure can lose the last ones, unless they are part of Durably().
-  virtual Status PutNode(const v1::NodeSnapshot& snapshot) = 0;  // Replaces by node name
-  virtual Status DeleteNode(const std::string& node) = 0;        // With its changes and counters
+  // Replaces by node name.
+  virtual Status PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory) = 0;
+  virtual Status DeleteNode(const std::string& node) = 0;  // With its changes and counters
   // Replaces by id; also appends the record, with the finding as it was then.
   virtual Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) = 0;
   virtual Status PutSilence(const v1::Silence& silence) = 0;     // By id
@@ -82,7 +89,7 @@ class Store {
   virtual const std::string& path() const = 0;
 
   // Reads. Rows that cannot be decoded are skipped and counted in damage().
-  virtual Result<std::vector<v1::NodeSnapshot>> Nodes() = 0;
+  virtual Result<std::vector<StoredNode>> Nodes() = 0;
   virtual Result<std::vector<v1::Finding>> OpenFindings() = 0;
   virtual Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) = 0;  // Newest first
   // Open and resolved findings with this id prefix, sorted by id.

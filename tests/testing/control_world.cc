@@ -12,9 +12,9 @@ namespace fabric::testing {
 
 using namespace std::chrono_literals;
 
-Status FlakyStore::PutNode(const v1::NodeSnapshot& snapshot) {
+Status FlakyStore::PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory) {
   ++node_writes;
-  return failure.ok() ? store_->PutNode(snapshot) : failure;
+  return failure.ok() ? store_->PutNode(snapshot, memory) : failure;
 }
 Status FlakyStore::DeleteNode(const std::string& node) {
   return failure.ok() ? store_->DeleteNode(node) : failure;

@@ -22,7 +22,7 @@ class FlakyStore final : public store::Store {
   std::uint32_t node_writes = 0;
   std::uint32_t result_writes = 0;  // Transactions with results of campaigns
 
-  Status PutNode(const v1::NodeSnapshot& snapshot) override;
+  Status PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory) override;
   Status DeleteNode(const std::string& node) override;
   Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) override;
   Status PutSilence(const v1::Silence& silence) override;
@@ -56,7 +56,7 @@ class FlakyStore final : public store::Store {
                                           const google::protobuf::Timestamp& from) override {
     return store_->SettingChanges(node, from);
   }
-  Result<std::vector<v1::NodeSnapshot>> Nodes() override { return store_->Nodes(); }
+  Result<std::vector<store::StoredNode>> Nodes() override { return store_->Nodes(); }
   Result<std::vector<v1::Finding>> OpenFindings() override { return store_->OpenFindings(); }
   Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) override {
     return store_->ResolvedFindings(max);

@@ -89,13 +89,13 @@ constexpr std::string_view kErrors[] = {"error",   "fail",      "fallen off", "f
 
 // In small letters.
 constexpr std::string_view kTrouble[] = {
-    "assert",      "bad ",         "cannot",    "corrupt",      "couldn't",       "error",
-    "fail",        "fallen off",   "fatal",     "fault",        "health",         "high temp",
-    "hung",        "insufficient", "invalid",   "leak",         "limited",        "link down",
-    "link is",     "link up",      "lost",      "module event", "not responding", "out of memory",
-    "overrun",     "removed",      "reset",     "stuck",        "syndrome",       "temperature",
-    "throttl",     "time out",     "timed out", "timeout",      "unable",         "unplug",
-    "unreachable", "warning"};
+    "assert",    "bad ",         "cannot",         "containment",    "corrupt",     "couldn't",
+    "didn't",    "disagrees",    "error",          "unknown symbol", "fail",        "fallen off",
+    "fatal",     "fault",        "health",         "high temp",      "hung",        "insufficient",
+    "invalid",   "leak",         "limited",        "link down",      "link is",     "link up",
+    "lost",      "module event", "not responding", "out of memory",  "overrun",     "removed",
+    "reset",     "stuck",        "syndrome",       "temperature",    "throttl",     "time out",
+    "timed out", "timeout",      "unable",         "unplug",         "unreachable", "warning"};
 
 // Said of every module that is not the kernel's own; and an AER driver that begins to listen.
 constexpr std::string_view kHarmless[] = {"taints kernel", "taints the kernel",

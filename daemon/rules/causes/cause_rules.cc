@@ -68,6 +68,9 @@ constexpr Rules kManyCnps = {"cnp_share_within_limit"};
 constexpr Rules kMissingCard = {"fabric_card_present", "fabric_port_count_equal"};
 constexpr Rules kUnusableCard = {"rdma_card_has_driver", "rdma_card_has_device"};
 constexpr Rules kFarGpu = {"gpu_near_nic"};
+constexpr Rules kRefusedModules = {"log_modules_fit"};
+constexpr Rules kMissingModules = {"peermem_loaded", "peermem_bound", "rdma_card_has_device",
+                                   "rdma_device_present"};
 
 constexpr Rules kOtherMtu = {"mtu_equal_in_node"};
 constexpr Rules kSmallRdmaMtu = {"rdma_mtu_of_fast_link"};
@@ -203,6 +206,10 @@ constexpr CauseRule kCauseRules[] = {
      .where = Where::kNode,
      .causes = kUnusableCard,
      .effects = kFarGpu},
+    {.why = "A module that the kernel refuses to load is missing",
+     .where = Where::kNode,
+     .causes = kRefusedModules,
+     .effects = kMissingModules},
 };
 
 }  // namespace

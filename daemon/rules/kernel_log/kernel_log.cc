@@ -1,8 +1,11 @@
 // Rules on lines of the kernel log. Each rule is a table of line patterns and a remedy.
+#include <algorithm>
+
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/kernel_log/log_fault.h"
+#include "daemon/rules/pcie/pci.h"
 
 namespace fabric::rules {
 namespace {
@@ -15,8 +18,10 @@ void Judge(const fleet::NodeView& node, Verdicts& out) {
 constexpr LogPattern kFirmwarePatterns[] = {
     {"mlx5", "health compromised"},      {"mlx5", "Fatal error"},
     {"mlx5", "Health issue observed"},   {"mlx5", "handling bad device"},
-    {"mlx5", "PCI slot is unavailable"}, {"bnxt", "Firmware heartbeat stalled"},
-    {"bnxt", "FW fatal error"},          {"bnxt", "Firmware fatal reset"}};
+    {"mlx5", "PCI slot is unavailable"}, {"mlx5", "mlx5_init_one failed"},
+    {"mlx5", "health recovery f"},       {"bnxt", "Firmware heartbeat stalled"},
+    {"bnxt", "FW fatal error"},          {"bnxt", "Firmware fatal reset"},
+    {"ice", "Firmware recovery mode"},   {"efa", "Admin queue is closed"}};
 
 // All devices where the line names none.
 v1::Remedy ShowHealth(const LogPlace& place, std::string_view note) {
@@ -62,6 +67,8 @@ constexpr LogPattern kGpuPatterns[] = {
     {"xid", "): 95,"},   // Uncontained memory error
     {"xid", "): 119,"},  // GSP timeout
     {"xid", "): 120,"},  // GSP error
+    {"nvidia", "fallen off the bus"},
+    {"amdgpu", "GPU reset begin"},
 };
 
 std::vector<v1::Remedy> ResetGpu(const LogPlace& place) {
@@ -79,13 +86,18 @@ std::vector<v1::Remedy> ResetGpu(const LogPlace& place) {
 }
 
 constexpr LogFault kGpu = {.patterns = kGpuPatterns,
-                           .what = "Xid after which RDMA cannot reach the GPU's memory",
+                           .what = "RDMA cannot reach the memory of a GPU that failed",
                            .remedies = ResetGpu};
 
 constexpr LogPattern kTimeoutPatterns[] = {{"mlx5", "Will cause a leak of a command resource"},
+                                           {"mlx5", "No done completion"},
+                                           {"mlx5", "canceled on out of queue timeout"},
                                            {"bnxt", "Error (timeout: "},
                                            {"bnxt", "timedout ("},
-                                           {"irdma", "CQP timed out"}};
+                                           {"irdma", "CQP timed out"},
+                                           {"efa", "Wait for completion (polling) timeout"},
+                                           {"efa", "didn't send any completion"},
+                                           {"erdma", "didn't send a completion"}};
 
 std::vector<v1::Remedy> BootCold(const LogPlace& place) {
   return {ShowHealth(place,
@@ -159,10 +171,20 @@ std::vector<v1::Remedy> FindDmaFault(const LogPlace& place) {
 constexpr LogFault kIommu = {
     .patterns = kIommuPatterns, .what = "the IOMMU blocked accesses", .remedies = FindDmaFault};
 
-constexpr LogPattern kPciePatterns[] = {{"pcie", "Uncorrected (Fatal)"},
-                                        {"pcie", "Uncorrectable (Fatal)"},
-                                        {"pcie", "insufficient power"},
-                                        {"mlx5", "insufficient power"}};
+constexpr LogPattern kPciePatterns[] = {
+    {"pcie", "Uncorrected (Fatal)"},    {"pcie", "Uncorrectable (Fatal)"},
+    {"pcie", "device recovery failed"}, {"pcie", "DPC: containment event"},
+    {"pcie", "insufficient power"},     {"mlx5", "insufficient power"},
+    {"mlx5", "powered down due to"}};
+
+// Many slots announce less power than they give: only a fault if no port of the card is up.
+bool IsPowerMissing(const fleet::NodeView& node, const v1::KernelLogLine& line) {
+  if (line.text().find("insufficient power") == std::string::npos) return true;
+  return std::none_of(node.ports.begin(), node.ports.end(), [&](const fleet::PortView& port) {
+    return port.port->state() == v1::PORT_STATE_ACTIVE &&
+           CardOf(port.device->pci_address()) == CardOf(line.pci_address());
+  });
+}
 
 std::vector<v1::Remedy> CheckSlot(const LogPlace& place) {
   return {Query({.command = Format("lspci -vv -s {} | grep -e UESta -e Slot", place.address),
@@ -172,7 +194,33 @@ std::vector<v1::Remedy> CheckSlot(const LogPlace& place) {
 
 constexpr LogFault kPcie = {.patterns = kPciePatterns,
                             .what = "fatal PCIe errors, or too little power in the slot",
-                            .remedies = CheckSlot};
+                            .remedies = CheckSlot,
+                            .applies = IsPowerMissing};
+
+constexpr LogPattern kModulePatterns[] = {
+    {"peermem", "disagrees about version of symbol"},
+    {"peermem", "Unknown symbol"},
+    {"mlx5", "disagrees about version of symbol"},
+    {"mlx5", "Unknown symbol"},
+    {"ib_core", "disagrees about version of symbol"},
+    {"ib_core", "Unknown symbol"},
+    {"bnxt", "Unknown symbol"},
+    {"irdma", "Unknown symbol"},
+};
+
+std::vector<v1::Remedy> InstallModules(const LogPlace&) {
+  return {Query({.command = "dkms status; modinfo -n ib_core mlx5_core nvidia_peermem",
+                 .note = "Modules of OFED are below updates/dkms or extra, those of the kernel "
+                         "below kernel/drivers."}),
+          Advice("Drain the node. Install the RDMA stack for the running kernel, then the GPU "
+                 "driver, so that nvidia_peermem is built against it, and reboot. With the GPU "
+                 "operator, set driver.rdma.useHostMofed if OFED is installed on the host.")};
+}
+
+constexpr LogFault kModules = {
+    .patterns = kModulePatterns,
+    .what = "the kernel refused a module that was built against another RDMA stack",
+    .remedies = InstallModules};
 
 }  // namespace
 
@@ -195,7 +243,8 @@ extern const Rule log_firmware_healthy = {
 
 extern const Rule log_gpu_reachable = {
     .id = "log_gpu_reachable",
-    .title = "The kernel has logged no loss of a GPU in the last day (Xid 79, 95, 119, 120)",
+    .title =
+        "The kernel has logged no loss of a GPU in the last day (Xid 79, 95, 119, 120, resets)",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_NODE,
     .why =
@@ -206,6 +255,21 @@ extern const Rule log_gpu_reachable = {
     .reads = {{.field = Field::kKernelLog}},
     .fix = "reset the GPU; cold-boot the node",
     .evaluate_node = Judge<kGpu>,
+};
+
+extern const Rule log_modules_fit = {
+    .id = "log_modules_fit",
+    .title = "The kernel has refused no module of the RDMA stack in the last day",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_NODE,
+    .why =
+        "A module that was built against another RDMA stack or kernel is not loaded: the RDMA "
+        "device or GPUDirect RDMA is missing. Loading it again by hand fails in the same way.",
+    .source = "kernel kernel/module/version.c; github.com/NVIDIA/gpu-operator/issues/2868",
+    .needs = {Input::kKernelLog},
+    .reads = {{.field = Field::kKernelLog}},
+    .fix = "install RDMA stack and GPU driver again for the running kernel",
+    .evaluate_node = Judge<kModules>,
 };
 
 extern const Rule log_no_command_timeouts = {

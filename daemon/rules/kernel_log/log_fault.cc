@@ -84,6 +84,7 @@ void JudgeLog(const fleet::NodeView& node, const LogFault& fault, Verdicts& out)
   std::map<std::string, Lines> by_place;
   for (const v1::KernelLogLine& line : snapshot.kernel_log()) {
     if (!Matches(fault, line) || !IsRecent(snapshot, line)) continue;
+    if (fault.applies != nullptr && !fault.applies(node, line)) continue;
     // Both functions of a card log the same line.
     const std::string_view place =
         line.has_pci_address() ? CardOf(line.pci_address()) : std::string_view(line.device());

@@ -27,6 +27,8 @@ struct LogFault {
   std::string_view except = {};  // A line that also contains this belongs to another rule.
   std::string_view what;         // Title of the finding
   std::vector<v1::Remedy> (*remedies)(const LogPlace&) = nullptr;
+  // Whether a line that matches is a fault on this node; nullptr: always.
+  bool (*applies)(const fleet::NodeView& node, const v1::KernelLogLine& line) = nullptr;
 };
 
 // One finding for each device that lines of the last day name. A node with a log and without such

@@ -13,80 +13,134 @@ namespace fabric::rules {
 namespace {
 
 using fleet::PortView;
+using v1::NetInterface;
 
-// The first difference between two members, as the finding shows it.
-struct Difference {
-  const char* what = nullptr;  // nullptr if they are equal
-  std::string first;
-  std::string other;
+template <class List>
+std::string ListText(const List& list) {
+  std::vector<std::string> words;
+  for (const auto& each : list) words.push_back(Format("{}", each));
+  return Join(words, " ");
+}
+
+std::string PfcText(const NetInterface& member) {
+  if (!member.dcb().has_pfc()) return {};
+  return ToText(PriorityMask(member.dcb().pfc().enabled_mask()));
+}
+std::string TrustText(const NetInterface& member) {
+  return member.dcb().has_trust() ? std::string(Name(member.dcb().trust())) : std::string();
+}
+std::string EtsText(const NetInterface& member) {
+  const v1::Ets& ets = member.dcb().ets();
+  if (ets.tc_tx_bandwidth_percent().empty()) return {};
+  return Format("classes {}; algorithms {}; shares {}", ListText(ets.priority_to_tc()),
+                ListText(ets.tc_algorithm()), ListText(ets.tc_tx_bandwidth_percent()));
+}
+std::string DcbxText(const NetInterface& member) {
+  if (!member.dcb().has_dcbx()) return {};
+  return member.dcb().dcbx().host() ? "host" : "firmware";
+}
+std::string BuffersText(const NetInterface& member) {
+  const v1::PriorityBuffers& buffers = member.dcb().buffers();
+  if (buffers.size_bytes().empty()) return {};
+  return Format("sizes {}; buffers of priorities {}", ListText(buffers.size_bytes()),
+                ListText(buffers.priority_to_buffer()));
+}
+std::string PauseText(const NetInterface& member) {
+  if (!member.has_global_pause()) return {};
+  return Format("rx {}, tx {}", member.global_pause().rx() ? "on" : "off",
+                member.global_pause().tx() ? "on" : "off");
+}
+std::string EcnText(const NetInterface& member) {
+  const v1::CongestionControl& control = member.congestion_control();
+  if (control.notification_point_enabled().empty()) return {};
+  return Format("{} / {}", ListText(control.notification_point_enabled()),
+                ListText(control.reaction_point_enabled()));
+}
+std::string ParametersText(const NetInterface& member) {
+  std::vector<std::string> words;
+  for (const v1::CongestionParameter& each : member.congestion_control().parameters())
+    words.push_back(Format("{} {}", each.name(), each.value()));
+  return Join(words, ", ");
+}
+
+template <auto kHas, auto kGet>
+std::string ControlText(const NetInterface& member) {
+  const v1::CongestionControl& control = member.congestion_control();
+  return (control.*kHas)() ? Format("{}", (control.*kGet)()) : std::string();
+}
+
+// A setting that members share. Empty text: not known.
+struct MemberSetting {
+  const char* what;
+  std::string (*text)(const NetInterface& member);
+  std::string (*source)(const std::string& netdev);
+};
+std::string MemberDcbSource(const std::string& netdev) {
+  return "netlink dcb " + netdev;
+}
+std::string MemberEcnSource(const std::string& netdev) {
+  return Format("sys/class/net/{}/ecn", netdev);
+}
+std::string MemberPauseSource(const std::string& netdev) {
+  return "netlink ethtool pause " + netdev;
+}
+std::string MemberEthtoolSource(const std::string& netdev) {
+  return "netlink ethtool " + netdev;
+}
+using Control = v1::CongestionControl;
+
+constexpr MemberSetting kMemberSettings[] = {
+    {"PFC enabled priorities", PfcText, MemberDcbSource},
+    {"trust", TrustText, MemberDcbSource},
+    {"map of DSCP to priority",
+     [](const NetInterface& member) { return ListText(member.dcb().dscp_to_priority()); },
+     MemberDcbSource},
+    {"ETS", EtsText, MemberDcbSource},
+    {"rate limits",
+     [](const NetInterface& member) { return ListText(member.dcb().max_rate_bps()); },
+     MemberDcbSource},
+    {"owner of DCBX", DcbxText, MemberDcbSource},
+    {"buffers", BuffersText, MemberDcbSource},
+    {"cable length",
+     [](const NetInterface& member) {
+       return member.dcb().has_cable_length_m() ? Format("{} m", member.dcb().cable_length_m())
+                                                : std::string();
+     },
+     MemberDcbSource},
+    {"global pause", PauseText, MemberPauseSource},
+    {"ECN", EcnText, MemberEcnSource},
+    {"DSCP of CNPs", ControlText<&Control::has_cnp_dscp, &Control::cnp_dscp>, MemberEcnSource},
+    {"priority of CNPs", ControlText<&Control::has_cnp_priority, &Control::cnp_priority>,
+     MemberEcnSource},
+    {"interval of CNPs",
+     ControlText<&Control::has_min_time_between_cnps_us, &Control::min_time_between_cnps_us>,
+     MemberEcnSource},
+    {"parameters of congestion control", ParametersText, MemberEcnSource},
+    {"PFC storm prevention",
+     [](const NetInterface& member) {
+       return member.has_pfc_storm_prevention_ms()
+                  ? Format("{} ms", member.pfc_storm_prevention_ms())
+                  : std::string();
+     },
+     MemberEthtoolSource},
 };
 
-// The first list that both report and that differs.
-template <class List>
-bool Differ(const List& a, const List& b) {
-  return !a.empty() && !b.empty() && !std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
+constexpr std::size_t kTextShownMax = 40;  // Longer texts are lists
 
-Difference BetweenDcb(const v1::DcbConfig& first, const v1::DcbConfig& other) {
-  if (first.has_pfc() && other.has_pfc() &&
-      first.pfc().enabled_mask() != other.pfc().enabled_mask())
-    return {.what = "PFC enabled priorities",
-            .first = ToText(PriorityMask(first.pfc().enabled_mask())),
-            .other = ToText(PriorityMask(other.pfc().enabled_mask()))};
-  if (first.has_trust() && other.has_trust() && first.trust() != other.trust())
-    return {.what = "trust",
-            .first = std::string(Name(first.trust())),
-            .other = std::string(Name(other.trust()))};
-  if (Differ(first.dscp_to_priority(), other.dscp_to_priority()))
-    return {.what = "map of DSCP to priority", .first = "one map", .other = "another map"};
-  if (Differ(first.ets().priority_to_tc(), other.ets().priority_to_tc()) ||
-      Differ(first.ets().tc_algorithm(), other.ets().tc_algorithm()) ||
-      Differ(first.ets().tc_tx_bandwidth_percent(), other.ets().tc_tx_bandwidth_percent()))
-    return {.what = "ETS", .first = "one schedule", .other = "another schedule"};
-  if (Differ(first.max_rate_bps(), other.max_rate_bps()))
-    return {.what = "rate limits", .first = "one list", .other = "another list"};
-  if (first.has_dcbx() && other.has_dcbx() && first.dcbx().host() != other.dcbx().host())
-    return {.what = "owner of DCBX",
-            .first = first.dcbx().host() ? "host" : "firmware",
-            .other = other.dcbx().host() ? "host" : "firmware"};
-  return {};
-}
-
-std::string ShowPause(const v1::GlobalPause& pause) {
-  return Format("rx {}, tx {}", pause.rx() ? "on" : "off", pause.tx() ? "on" : "off");
-}
-
-Difference Between(const v1::NetInterface& first, const v1::NetInterface& other) {
-  const Difference dcb = BetweenDcb(first.dcb(), other.dcb());
-  if (dcb.what != nullptr) return dcb;
-  if (first.has_global_pause() && other.has_global_pause() &&
-      (first.global_pause().rx() != other.global_pause().rx() ||
-       first.global_pause().tx() != other.global_pause().tx()))
-    return {.what = "global pause",
-            .first = ShowPause(first.global_pause()),
-            .other = ShowPause(other.global_pause())};
-  const v1::CongestionControl& a = first.congestion_control();
-  const v1::CongestionControl& b = other.congestion_control();
-  if (Differ(a.notification_point_enabled(), b.notification_point_enabled()) ||
-      Differ(a.reaction_point_enabled(), b.reaction_point_enabled()))
-    return {.what = "ECN", .first = "one set of priorities", .other = "another set"};
-  if (a.has_cnp_dscp() && b.has_cnp_dscp() && a.cnp_dscp() != b.cnp_dscp())
-    return {.what = "DSCP of CNPs",
-            .first = Format("{}", a.cnp_dscp()),
-            .other = Format("{}", b.cnp_dscp())};
-  return {};
-}
-
-void Fail(const PortView& port, const v1::NetInterface& first, const v1::NetInterface& other,
-          const Difference& difference, Verdicts& out) {
+void Fail(const PortView& port, const NetInterface& first, const NetInterface& other,
+          const MemberSetting& setting, Verdicts& out) {
+  std::string expected = setting.text(first);
+  std::string seen = setting.text(other);
+  if (expected.size() > kTextShownMax || seen.size() > kTextShownMax) {
+    expected = "one list";
+    seen = "another list";
+  }
   FailOn(
       port,
-      {.what = Format("{} of {}", difference.what, other.name()),
-       .expected = difference.first,
-       .seen = difference.other,
-       .source = std::string_view(difference.what) == "global pause"
-                     ? "netlink ethtool pause " + other.name()
-                     : "netlink dcb " + other.name(),
+      {.what = Format("{} of {}", setting.what, other.name()),
+       .expected = std::move(expected),
+       .seen = std::move(seen),
+       .source = setting.source(other.name()),
        .basis = Format("as {}, in the same bond {}", first.name(), port.netdev->name())},
       {Query({.command = Format("dcb pfc show dev {0}; dcb ets show dev {0}; dcb app show dev {0}; "
                                 "ethtool -a {0}",
@@ -95,21 +149,63 @@ void Fail(const PortView& port, const v1::NetInterface& first, const v1::NetInte
       out);
 }
 
-void JudgePort(const PortView& port, Verdicts& out) {
-  const v1::NetInterface* first = nullptr;
-  bool compared = false;
-  for (const std::string& name : port.netdev->bond().members()) {
-    const v1::NetInterface* const member = FindNetdev(port.node->snapshot, name);
-    if (member == nullptr || !member->has_dcb()) continue;
-    if (first == nullptr) {
-      first = member;
-      continue;
+// Settings that one of two members reports, and the other one does not.
+struct UnreadSettings {
+  std::vector<std::string> what;
+  std::string member;
+  std::string source;
+};
+
+void ReportUnread(const PortView& port, const UnreadSettings& unread, Verdicts& out) {
+  out.Unknown(port.Subject(),
+              Format("{} of {} could not be read, other members of the bond {} have them",
+                     Listed(unread.what), unread.member, port.netdev->name()),
+              {ToEvidence(*port.node, {.what = ListedAll(unread.what),
+                                       .expected = "as on the other members",
+                                       .seen = "not readable",
+                                       .source = unread.source,
+                                       .basis = "the same bond",
+                                       .unread = true})});
+}
+
+// False: a finding was made.
+bool CompareMembers(const PortView& port, const NetInterface& first, const NetInterface& other,
+                    UnreadSettings& unread, Verdicts& out) {
+  for (const MemberSetting& setting : kMemberSettings) {
+    const std::string expected = setting.text(first);
+    const std::string seen = setting.text(other);
+    if (expected == seen) continue;
+    if (!expected.empty() && !seen.empty()) {
+      Fail(port, first, other, setting, out);
+      return false;
     }
-    const Difference difference = Between(*first, *member);
-    if (difference.what != nullptr) return Fail(port, *first, *member, difference, out);
-    compared = true;
+    const NetInterface& silent = seen.empty() ? other : first;
+    if (unread.what.empty()) {
+      unread.member = silent.name();
+      unread.source = setting.source(silent.name());
+    }
+    unread.what.emplace_back(setting.what);
   }
-  if (compared) out.Pass();
+  return true;
+}
+
+void JudgePort(const PortView& port, Verdicts& out) {
+  const NetInterface* first = nullptr;
+  bool compared = false;
+  UnreadSettings unread;
+  for (const std::string& name : port.netdev->bond().members()) {
+    const NetInterface* const member = FindNetdev(port.node->snapshot, name);
+    if (member == nullptr) continue;
+    if (first != nullptr) {
+      if (!CompareMembers(port, *first, *member, unread, out)) return;
+      compared = compared || first->has_dcb() || member->has_dcb();
+    }
+    if (first == nullptr) first = member;
+  }
+  if (!unread.what.empty())
+    ReportUnread(port, unread, out);
+  else if (compared)
+    out.Pass();
 }
 
 void EvaluateBondMembersSettingsEqual(const fleet::NodeView& node, Verdicts& out) {

@@ -205,7 +205,7 @@ TEST_F(AgentsTest, AFlappingPortIsStoredAtMostEveryFiveSeconds) {
   world_.agents.Disconnect("n1", "end");
   auto stored = world_.store->Nodes();
   ASSERT_TRUE(stored.ok());
-  EXPECT_EQ(testing::PortOf(stored->at(0), 1).state(), v1::PORT_STATE_ACTIVE);
+  EXPECT_EQ(testing::PortOf(stored->at(0).snapshot, 1).state(), v1::PORT_STATE_ACTIVE);
 }
 
 TEST_F(AgentsTest, AChangeBeforeTheSnapshotAsksForIt) {

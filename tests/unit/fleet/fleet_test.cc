@@ -61,7 +61,8 @@ TEST(Fleet, ARestoredNodeIsLostUntilItReports) {
   fleet.Restore({.name = "n1",
                  .state_since = At(1),
                  .lost_reason = "fabricd was restarted",
-                 .snapshot = testing::LabNode({.number = 1})});
+                 .snapshot = testing::LabNode({.number = 1})},
+                {});
   EXPECT_EQ(fleet.Find("n1")->state, v1::NODE_STATE_LOST);
   fleet.MarkConnected("n1", At(2));
   EXPECT_EQ(fleet.Find("n1")->state, v1::NODE_STATE_CONNECTED);

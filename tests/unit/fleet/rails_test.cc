@@ -128,6 +128,38 @@ TEST(Rails, AreRememberedOnTheOnlyNode) {
   EXPECT_THAT(MissingOn(*fleet.Find("n1")), ElementsAre("1 0000:18:00.0 "));
 }
 
+// The controller restarts: what the state file has is the snapshot and the memory.
+TEST(Rails, AreRememberedAcrossARestart) {
+  Fleet before;
+  auto node = RoceNode({.number = 1, .rails = 4});
+  before.Put(node, {});
+  testing::RemoveCard(node, 1);
+  before.Put(node, {});
+  Fleet after;
+  after.Restore({.name = "n1", .snapshot = node}, before.MemoryOf(*before.Find("n1")));
+  EXPECT_THAT(RailsOfNode(*after.Find("n1")),
+              ElementsAre("0 mlx5_0 past", "2 mlx5_2 past", "3 mlx5_3 past"));
+  after.Put(node, {});
+  EXPECT_THAT(MissingOn(*after.Find("n1")), ElementsAre("1 0000:18:00.0 "));
+  EXPECT_EQ(after.MemoryOf(*after.Find("n1")).rails_size(), 4) << "for the next restart";
+}
+
+TEST(Rails, OfARemovedNodeDecideNothing) {
+  Fleet fleet;
+  auto nodes = Nodes(4, RoceNode, {.rails = 4});
+  for (const int node : {2, 3}) testing::RemoveCard(nodes[static_cast<std::size_t>(node)], 1);
+  for (const v1::NodeSnapshot& node : {nodes[0], nodes[1], nodes[2]}) fleet.Put(node, {});
+  EXPECT_THAT(MissingOn(*fleet.Find("n3")), ElementsAre("1 0000:18:00.0 "));
+  (void)fleet.TakeChanged();
+  fleet.Remove("n1");
+  fleet.Remove("n2");
+  EXPECT_THAT(MissingOn(*fleet.Find("n3")), IsEmpty()) << "no other node has this card";
+  EXPECT_THAT(fleet.TakeChanged(), ::testing::Contains("n3"));
+  fleet.Put(nodes[0], {});
+  fleet.Remove("n1");
+  EXPECT_EQ(fleet.MemoryOf(NodeRecord{.name = "n1"}).rails_size(), 0) << "no past of it is kept";
+}
+
 TEST(Rails, OfAFleetAreTheSameInAnyOrderOfReports) {
   auto nodes = Nodes(5, RoceNode, {.rails = 4});
   testing::RemoveCard(nodes[0], 2);

@@ -108,6 +108,23 @@ TEST(BondMembersSettings, AreComparedBeyondPfc) {
       is_the_rule);
   EXPECT_THAT(fault_of([](auto& member) { member.mutable_dcb()->mutable_dcbx()->set_host(false); }),
               is_the_rule);
+  EXPECT_THAT(fault_of([](auto& member) {
+                member.mutable_dcb()->mutable_buffers()->set_priority_to_buffer(3, 0);
+              }),
+              is_the_rule);
+  EXPECT_THAT(fault_of([](auto& member) { member.set_pfc_storm_prevention_ms(12); }), is_the_rule);
+}
+
+TEST(BondMembersSettings, ThatOneMemberDoesNotReportAreUnknown) {
+  Node node = BondedNode({});
+  NetdevOf(node, 1).mutable_dcb()->clear_trust();
+  NetdevOf(node, 1).mutable_dcb()->clear_ets();
+  const auto evaluation = Judge({node});
+  std::vector<std::string> titles;
+  for (const v1::Finding& finding : evaluation.findings)
+    if (finding.rule() == "bond_members_settings_equal") titles.push_back(finding.title());
+  EXPECT_THAT(titles, ElementsAre("trust and ETS of rail1 could not be read, other members of the "
+                                  "bond bond0 have them"));
 }
 
 TEST(BondMemberCountEqual, FailsForABondThatLostAMember) {

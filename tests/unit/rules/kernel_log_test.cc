@@ -45,8 +45,17 @@ TEST(KernelLog, ReportsFaultsOfDevices) {
        "mlx5_core 0000:18:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction "
        "Layer, (Requester ID)",
        "log_no_pcie_faults n1/mlx5_1"},
-      {"pcie", "mlx5_core 0000:18:00.0: Detected insufficient power on the PCIe slot (27W).",
+      {"mlx5",
+       "mlx5_core 0000:18:00.0: Port module event[error]: module 0, Cable error, One or more "
+       "network ports have been powered down due to insufficient/unadvertised power on the PCIe "
+       "slot. Please refer to the card's user manual for power specifications",
        "log_no_pcie_faults n1/mlx5_1"},
+      {"pcie", "mlx5_core 0000:18:00.0: AER: device recovery failed",
+       "log_no_pcie_faults n1/mlx5_1"},
+      {"mlx5", "mlx5_core 0000:18:00.0: probe_one:1764:(pid 17): mlx5_init_one failed with error",
+       "log_firmware_healthy n1/mlx5_1"},
+      {"efa", "efa 0000:18:00.0 rdmap24s0: Wait for completion (polling) timeout",
+       "log_no_command_timeouts n1/mlx5_1"},
   };
   for (const Case& one : kCases) {
     SCOPED_TRACE(one.text);
@@ -54,6 +63,34 @@ TEST(KernelLog, ReportsFaultsOfDevices) {
     Logged(nodes[0], one.category, one.text, 1);
     EXPECT_THAT(Failures(nodes), ElementsAre(one.finding));
   }
+}
+
+// Slots that announce too little power are common on healthy machines.
+TEST(KernelLog, TakesTooLittlePowerAsAFaultOfACardWithoutALinkOnly) {
+  auto nodes = Nodes(2, RoceNode);
+  Logged(nodes[0], "pcie",
+         "mlx5_core 0000:18:00.0: Detected insufficient power on the PCIe slot (27W).", 1);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  testing::LinkDown(nodes[0], 1);
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre("log_no_pcie_faults n1/mlx5_1", "port_active n1/mlx5_1/1"));
+}
+
+// The GPU operator loads nvidia_peermem again and again.
+TEST(KernelLog, RefusedModuleExplainsTheMissingOne) {
+  auto nodes = Nodes(2, RoceNode);
+  testing::UnloadPeermem(nodes[1]);
+  Logged(nodes[1], "peermem",
+         "nvidia_peermem: disagrees about version of symbol ib_register_peer_memory_client")
+      .clear_pci_address();
+  std::string cause;
+  std::string effect;
+  for (const v1::Finding& finding : JudgeWithCauses(nodes).findings) {
+    if (finding.rule() == "log_modules_fit") cause = finding.id();
+    if (finding.rule() == "peermem_loaded") effect = finding.explained_by();
+  }
+  EXPECT_FALSE(cause.empty());
+  EXPECT_EQ(effect, cause);
 }
 
 TEST(KernelLog, ReportsXidsThatAffectRdma) {
@@ -66,7 +103,7 @@ TEST(KernelLog, ReportsXidsThatAffectRdma) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "log_gpu_reachable");
   EXPECT_EQ(finding.title(),
-            "Xid after which RDMA cannot reach the GPU's memory, expected none: 0000:1b:00.0");
+            "RDMA cannot reach the memory of a GPU that failed, expected none: 0000:1b:00.0");
   EXPECT_EQ(finding.evidence(0).seen(), line.text());
 }
 

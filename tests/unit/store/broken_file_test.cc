@@ -122,7 +122,7 @@ void Overwrite(const std::string& path, std::streamoff first, std::streamoff ste
 
 // What people said, and more nodes than fit on a page.
 void Fill(Store& store) {
-  for (int n = 0; n < 50; ++n) ASSERT_TRUE(store.PutNode(Node(Format("n{}", n), 3000)).ok());
+  for (int n = 0; n < 50; ++n) ASSERT_TRUE(store.PutNode(Node(Format("n{}", n), 3000), {}).ok());
   v1::Silence silence;
   silence.set_id("s1");
   silence.mutable_until()->set_seconds(1000);
@@ -160,7 +160,7 @@ TEST_F(BrokenFile, ADamagedFileIsMovedAsideAndWhatCanBeReadIsKept) {
   EXPECT_TRUE(std::filesystem::exists((*store)->damage().file));
   EXPECT_GT((*store)->damage().recovered, 0u);
   ExpectSaid(**store);
-  EXPECT_TRUE((*store)->PutNode(Node("n7", 10)).ok());
+  EXPECT_TRUE((*store)->PutNode(Node("n7", 10), {}).ok());
   store->reset();
   store = OpenSqlite(path_, kDamagedAt);
   EXPECT_EQ((*store)->damage().file, "") << "once";
@@ -193,7 +193,7 @@ TEST_F(BrokenFile, ATruncatedFileIsSurvived) {
     std::filesystem::resize_file(path_, bytes);
     const auto store = OpenSqlite(path_, kDamagedAt);
     ASSERT_TRUE(store.ok()) << bytes << ": " << store.status().message();
-    EXPECT_TRUE((*store)->PutNode(Node("n1", 10)).ok());
+    EXPECT_TRUE((*store)->PutNode(Node("n1", 10), {}).ok());
   }
 }
 
@@ -223,7 +223,7 @@ TEST_F(BrokenFile, AMessageThatCannotBeDecodedIsSkippedAndCounted) {
 
 TEST_F(BrokenFile, OnlyTheOwnerCanReadIt) {
   const auto store = OpenSqlite(path_);
-  ASSERT_TRUE((*store)->PutNode(Node("n1", 10)).ok());
+  ASSERT_TRUE((*store)->PutNode(Node("n1", 10), {}).ok());
   std::filesystem::permissions(path_, std::filesystem::perms(0644));
   ASSERT_TRUE((*store)->Backup(path_ + ".copy").ok());
   for (const std::string& file : {path_ + "-wal", path_ + ".copy"})
@@ -237,7 +237,7 @@ TEST_F(BrokenFile, ABackupIsAStateFile) {
     Fill(**store);
     ASSERT_TRUE((*store)->Backup(copy).ok());
     EXPECT_EQ((*store)->Backup(copy).code(), Code::kAlreadyExists);
-    ASSERT_TRUE((*store)->PutNode(Node("later", 10)).ok()) << "goes on";
+    ASSERT_TRUE((*store)->PutNode(Node("later", 10), {}).ok()) << "goes on";
   }
   const auto store = OpenSqlite(copy);
   ASSERT_TRUE(store.ok()) << store.status().message();

@@ -49,7 +49,7 @@ class BufferedStoreTest : private OnFaultyDisk, public StoreCase {
 
   // With a change for each table.
   void WriteAll() {
-    buffered_.PutNode(NodeOf("n1"));
+    buffered_.PutNode(NodeOf("n1"), {});
     buffered_.PutFinding(FindingOf("f1"), {});
     buffered_.PutFinding(FindingOf("f1", v1::FINDING_STATE_RESOLVED), {});
     v1::Campaign campaign;
@@ -162,7 +162,7 @@ TEST_F(BufferedStoreTest, EarlierWritesComeBeforeWhatAPersonOrders) {
 
 TEST_F(BufferedStoreTest, ALaterSnapshotReplacesAnEarlierOne) {
   disk_.full = true;
-  for (int n = 0; n < 1'000; ++n) buffered_.PutNode(NodeOf("n1", 1'000));
+  for (int n = 0; n < 1'000; ++n) buffered_.PutNode(NodeOf("n1", 1'000), {});
   EXPECT_EQ(buffered_.condition().pending, 1u);
   EXPECT_EQ(buffered_.condition().dropped, 0u);
 }
@@ -170,14 +170,14 @@ TEST_F(BufferedStoreTest, ALaterSnapshotReplacesAnEarlierOne) {
 TEST_F(BufferedStoreTest, BeyondTheLimitTransitionsOfFindingsStayLongest) {
   disk_.full = true;
   for (int n = 0; n < 100; ++n) buffered_.PutFinding(FindingOf(Format("f{}", n)), {});
-  for (int n = 0; n < 300; ++n) buffered_.PutNode(NodeOf(Format("n{}", n), 10'000));
+  for (int n = 0; n < 300; ++n) buffered_.PutNode(NodeOf(Format("n{}", n), 10'000), {});
   const Condition condition = buffered_.condition();
   EXPECT_GT(condition.dropped, 150u);
   EXPECT_EQ(condition.pending + condition.dropped, 400u);
   disk_.full = false;
   Advance(2s);
   EXPECT_EQ(store_->OpenFindings()->size(), 100u);
-  EXPECT_EQ(store_->Nodes()->back().node().name(), "n299") << "the newest";
+  EXPECT_EQ(store_->Nodes()->back().snapshot.node().name(), "n299") << "the newest";
   EXPECT_EQ(store_->Nodes()->size() + condition.dropped, 300u);
 }
 

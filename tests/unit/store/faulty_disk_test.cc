@@ -28,7 +28,7 @@ v1::NodeSnapshot Report(std::mt19937& random) {
 void Live(BufferedStore& store, std::mt19937& random, int& next, std::set<std::string>& confirmed) {
   for (int step = 0; step < 60; ++step) {
     if (random() % 3 != 0) {
-      store.PutNode(Report(random));
+      store.PutNode(Report(random), {});
       continue;
     }
     v1::Silence silence;
@@ -83,7 +83,7 @@ TEST(PowerFailure, LosesWritesThatWereNotSynchronized) {
     {
       auto store = OpenSqlite(path);
       ASSERT_TRUE(store.ok());
-      ASSERT_TRUE((*store)->PutNode(Report(random)).ok());
+      ASSERT_TRUE((*store)->PutNode(Report(random), {}).ok());
       disk.CutPower();
     }
     disk.PowerOn(random);

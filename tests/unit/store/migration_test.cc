@@ -135,7 +135,7 @@ TEST_P(ReleasedVersion, IsMigratedWithAllThatItHas) {
   const auto opened = OpenSqlite(path);
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   Store& store = **opened;
-  EXPECT_EQ(store.Nodes()->front().node().kernel_release(), "6.1");
+  EXPECT_EQ(store.Nodes()->front().snapshot.node().kernel_release(), "6.1");
   const auto findings = store.OpenFindings();
   ASSERT_EQ(findings->size(), 1u);
   EXPECT_EQ(findings->front().acknowledged().author(), version >= 2 ? "ada" : "");
@@ -145,7 +145,8 @@ TEST_P(ReleasedVersion, IsMigratedWithAllThatItHas) {
   EXPECT_EQ(store.SettingChanges("n1", {})->changes.size(), version >= 3 ? 1u : 0u);
   EXPECT_EQ(store.CounterMark("n1", {})->differences_size(), version >= 4 ? 1 : 0);
   EXPECT_EQ(store.Certificates(9)->size(), version >= 5 ? 1u : 0u);
-  EXPECT_EQ(store.Schedules()->size(), 0u);
+  EXPECT_EQ(store.Schedules()->size(), version >= 6 ? 1u : 0u);
+  EXPECT_EQ(store.Nodes()->front().memory.rails_size(), 0);
   EXPECT_EQ(store.damage().rows, 0u);
 
   v1::GetCertificateResponse certificate;

@@ -86,16 +86,40 @@ TEST_F(StoreTest, StartsEmpty) {
   EXPECT_THAT(*store_->Campaigns(10), IsEmpty());
 }
 
+<<<<<<< HEAD:tests/unit/store/store_test.cc
 TEST_F(StoreTest, KeepsTheNewestSnapshotOfANode) {
   ASSERT_TRUE(store_->PutNode(Node("n2", "6.1")).ok());
   ASSERT_TRUE(store_->PutNode(Node("n1", "6.1")).ok());
   ASSERT_TRUE(store_->PutNode(Node("n2", "6.9")).ok());
+=======
+TEST_F(SqliteTest, KeepsTheMemoryOfANode) {
+  v1::NodeMemory memory;
+  memory.add_switches()->set_name("leaf-7");
+  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), memory).ok());
+  Open();
+  EXPECT_EQ(store_->Nodes()->front().memory.switches(0).name(), "leaf-7");
+}
+
+TEST_F(SqliteTest, AMemoryThatCannotBeDecodedCostsNoSnapshot) {
+  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
+  store_.reset();
+  ASSERT_TRUE(Database::Open(path_)->Execute("UPDATE nodes SET memory = x'FF';").ok());
+  Open();
+  EXPECT_EQ(store_->Nodes()->front().snapshot.node().kernel_release(), "6.1");
+  EXPECT_EQ(store_->damage().rows, 1u);
+}
+
+TEST_F(SqliteTest, KeepsTheNewestSnapshotOfANode) {
+  ASSERT_TRUE(store_->PutNode(Node("n2", "6.1"), {}).ok());
+  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
+  ASSERT_TRUE(store_->PutNode(Node("n2", "6.9"), {}).ok());
+>>>>>>> rules:tests/unit/store/sqlite_test.cc
   Open();
   const auto nodes = store_->Nodes();
   ASSERT_EQ(nodes->size(), 2u);
-  EXPECT_EQ((*nodes)[0].node().name(), "n1");
-  EXPECT_EQ((*nodes)[1].node().kernel_release(), "6.9");
-  EXPECT_EQ((*nodes)[1].taken_at().seconds(), 1000);
+  EXPECT_EQ((*nodes)[0].snapshot.node().name(), "n1");
+  EXPECT_EQ((*nodes)[1].snapshot.node().kernel_release(), "6.9");
+  EXPECT_EQ((*nodes)[1].snapshot.taken_at().seconds(), 1000);
 }
 
 TEST_F(StoreTest, KeepsOpenFindingsAcrossARestart) {
@@ -191,9 +215,9 @@ TEST_F(StoreTest, GivesTheResultsOfOneCampaignInPagesInTheOrderOfTheirEnd) {
 
 TEST_F(StoreTest, TakesNamesAsTheyAre) {
   const std::string name = "n1'; DROP TABLE nodes; --";
-  ASSERT_TRUE(store_->PutNode(Node(name, "")).ok());
+  ASSERT_TRUE(store_->PutNode(Node(name, ""), {}).ok());
   ASSERT_EQ(store_->Nodes()->size(), 1u);
-  EXPECT_EQ(store_->Nodes()->front().node().name(), name);
+  EXPECT_EQ(store_->Nodes()->front().snapshot.node().name(), name);
 }
 
 }  // namespace
