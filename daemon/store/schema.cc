@@ -111,18 +111,13 @@ CREATE TABLE schedules (
 );
 )";
 
-<<<<<<< HEAD
-constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
-=======
 // What is remembered of a node; empty: nothing.
 constexpr const char* kVersion7 = R"(
 ALTER TABLE nodes ADD COLUMN memory BLOB NOT NULL DEFAULT x'';
 )";
 
-// Step i migrates version i to i + 1; an empty file has version 0.
 constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4,
                                   kVersion5, kVersion6, kVersion7};
->>>>>>> rules
 static_assert(std::size(kSteps) == kSchemaVersion);
 
 constexpr std::int64_t kIncremental = 2;  // PRAGMA auto_vacuum

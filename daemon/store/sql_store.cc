@@ -37,8 +37,8 @@ struct Row {
 };
 constexpr Row kStatements[] = {
     {&Statements::put_node,
-     "INSERT INTO nodes VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET "
-     "taken_at = excluded.taken_at, snapshot = excluded.snapshot"},
+     "INSERT INTO nodes VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO UPDATE SET "
+     "taken_at = excluded.taken_at, snapshot = excluded.snapshot, memory = excluded.memory"},
     {&Statements::delete_node, "DELETE FROM nodes WHERE name = $1"},
     {&Statements::put_finding,
      "INSERT INTO findings VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET "
@@ -65,7 +65,7 @@ constexpr Row kStatements[] = {
      "schedule = excluded.schedule"},
     {&Statements::delete_schedule, "DELETE FROM schedules WHERE id = $1"},
     {&Statements::schedules, "SELECT id, schedule FROM schedules ORDER BY id"},
-    {&Statements::nodes, "SELECT name, snapshot FROM nodes ORDER BY name"},
+    {&Statements::nodes, "SELECT name, snapshot, memory FROM nodes ORDER BY name"},
     {&Statements::open_findings, "SELECT id, finding FROM findings WHERE open = 1 ORDER BY id"},
     {&Statements::resolved_findings,
      "SELECT id, finding FROM finding_history WHERE resolved = 1 ORDER BY sequence DESC LIMIT $1"},
@@ -91,6 +91,10 @@ Result<Statements> MakeStatements(SqlDatabase& database) {
   return statements;
 }
 
+bool Decode(std::string_view bytes, google::protobuf::MessageLite& message) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
 // Transition for a row of schema version 1, which stored none. `open`: the finding was open before.
 v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
   const bool resolved = finding.state() == v1::FINDING_STATE_RESOLVED;
@@ -114,10 +118,11 @@ class SqlStore final : public Store {
         facts_(std::move(facts)),
         marks_(std::move(marks)) {}
 
-  Status PutNode(const v1::NodeSnapshot& snapshot) override {
+  Status PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory) override {
     return Write(sql_.put_node->Text(0, snapshot.node().name())
                      .Bind(1, Nanoseconds(snapshot.taken_at()))
-                     .Blob(2, snapshot.SerializeAsString()));
+                     .Blob(2, snapshot.SerializeAsString())
+                     .Blob(3, memory.SerializeAsString()));
   }
 
   Status DeleteNode(const std::string& node) override {
@@ -159,9 +164,7 @@ class SqlStore final : public Store {
   }
   Status AddPairResults(std::span<const CampaignResult> results) override;
 
-  Result<std::vector<v1::NodeSnapshot>> Nodes() override {
-    return Read<v1::NodeSnapshot>(*sql_.nodes);
-  }
+  Result<std::vector<StoredNode>> Nodes() override;
   Result<std::vector<v1::Finding>> OpenFindings() override {
     return Read<v1::Finding>(*sql_.open_findings);
   }
@@ -237,9 +240,7 @@ Result<std::vector<Message>> SqlStore::Read(SqlStatement& query) {
   while (true) {
     ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return messages;
-    const std::string_view bytes = query.Bytes(1);
-    if (messages.emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      continue;
+    if (Decode(query.Bytes(1), messages.emplace_back())) continue;
     messages.pop_back();
     ++damage_.rows;
   }
@@ -279,6 +280,21 @@ Status SqlStore::PutFinding(const v1::Finding& finding, const v1::FindingRecord&
   });
 }
 
+// A memory that cannot be decoded is lost; the snapshot is kept.
+Result<std::vector<StoredNode>> SqlStore::Nodes() {
+  std::vector<StoredNode> nodes;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, sql_.nodes->Step());
+    if (!row) return nodes;
+    StoredNode& node = nodes.emplace_back();
+    const bool has_memory = Decode(sql_.nodes->Bytes(2), node.memory);
+    if (!has_memory) node.memory.Clear();
+    const bool has_snapshot = Decode(sql_.nodes->Bytes(1), node.snapshot);
+    if (!has_snapshot) nodes.pop_back();
+    if (!has_memory || !has_snapshot) ++damage_.rows;
+  }
+}
+
 Status SqlStore::AddPairResults(std::span<const CampaignResult> results) {
   return InOneTransaction([&]() -> Status {
     for (const CampaignResult& one : results)
@@ -297,13 +313,11 @@ Result<std::vector<v1::FindingRecord>> SqlStore::FindingHistory(const std::strin
   while (true) {
     ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return records;
-    const std::string_view bytes = query.Bytes(1);
     v1::FindingRecord& record = records.emplace_back();
-    bool decoded = record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-    if (bytes.empty()) {
-      const std::string_view finding = query.Bytes(3);
+    bool decoded = Decode(query.Bytes(1), record);
+    if (query.Bytes(1).empty()) {
       v1::Finding then;
-      decoded = then.ParseFromArray(finding.data(), static_cast<int>(finding.size()));
+      decoded = Decode(query.Bytes(3), then);
       record = RecordOf(then, open);
     }
     open = query.Number(2) == 0;
@@ -326,9 +340,8 @@ Result<std::vector<ResultRow>> SqlStore::Results(const std::string& campaign, st
       if (!row) break;
       ++read;
       after = query.Number(0);
-      const std::string_view bytes = query.Bytes(1);
       ResultRow& added = rows.emplace_back(ResultRow{.sequence = after, .result = {}});
-      if (added.result.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) continue;
+      if (Decode(query.Bytes(1), added.result)) continue;
       rows.pop_back();
       ++damage_.rows;
     }

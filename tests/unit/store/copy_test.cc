@@ -23,7 +23,7 @@ class CopyTest : public ::testing::Test {
     v1::NodeSnapshot node;
     node.mutable_node()->set_name("n'1\u00e4");
     node.mutable_taken_at()->set_seconds(5);
-    ASSERT_TRUE(store.PutNode(node).ok());
+    ASSERT_TRUE(store.PutNode(node, {}).ok());
     v1::Finding finding;
     finding.set_state(v1::FINDING_STATE_OPEN);
     for (const char* const id : {"f1", "f2"}) {

@@ -104,7 +104,7 @@ TEST_F(PostgresTest, AfterATakeOverTheOldLeaderWritesNothing) {
   EXPECT_THAT(refused.message(), HasSubstr("another controller leads now"));
   v1::NodeSnapshot node;
   node.mutable_node()->set_name("n1");
-  EXPECT_EQ(old->PutNode(node).code(), Code::kUnavailable);
+  EXPECT_EQ(old->PutNode(node, {}).code(), Code::kUnavailable);
   EXPECT_EQ(old->DeleteNode("n1").code(), Code::kUnavailable);
   EXPECT_FALSE(old->Maintain(1s, {}).ok());
   ASSERT_TRUE(Silence(*now, "s3").ok());
@@ -152,7 +152,7 @@ TEST_F(PostgresTest, AStoppedServerFailsAtOnceAndComesBackWithEverythingAcknowle
   for (int n = 0; n < 100; ++n) {
     v1::NodeSnapshot node;
     node.mutable_node()->set_name(Format("n{}", n));
-    buffered.PutNode(node);
+    buffered.PutNode(node, {});
   }
   EXPECT_LT(std::chrono::steady_clock::now() - began, 5s) << "100 writes to a lost server";
   EXPECT_EQ(buffered.condition().pending, 100u);
@@ -226,7 +226,7 @@ TEST_F(PostgresTest, NamesThatTheDatabaseCannotKeepAreRefusedForGood) {
   v1::NodeSnapshot node;
   node.mutable_node()->set_name(std::string("n\0x", 3));
   BufferedStore buffered(*store);
-  buffered.PutNode(node);
+  buffered.PutNode(node, {});
   EXPECT_EQ(buffered.condition().pending, 0u);
   EXPECT_EQ(buffered.condition().dropped, 1u);
   ASSERT_TRUE(Silence(*store, "s1").ok());

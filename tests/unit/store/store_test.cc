@@ -87,10 +87,32 @@ TEST_F(StoreTest, StartsEmpty) {
 }
 
 <<<<<<< HEAD:tests/unit/store/store_test.cc
+TEST_F(StoreTest, KeepsTheMemoryOfANode) {
+  v1::NodeMemory memory;
+  memory.add_switches()->set_name("leaf-7");
+  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), memory).ok());
+  Open();
+  EXPECT_EQ(store_->Nodes()->front().memory.switches(0).name(), "leaf-7");
+}
+
+TEST_F(StoreTest, AMemoryThatCannotBeDecodedCostsNoSnapshot) {
+  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
+  store_.reset();
+  {
+    const auto tables = OpenTables(path_);
+    ASSERT_TRUE(tables.ok()) << tables.status().message();
+    const auto spoil = (*tables)->Make("UPDATE nodes SET memory = $1");
+    ASSERT_TRUE((*spoil)->Blob(0, "\xff").Run().ok());
+  }
+  Open();
+  EXPECT_EQ(store_->Nodes()->front().snapshot.node().kernel_release(), "6.1");
+  EXPECT_EQ(store_->damage().rows, 1u);
+}
+
 TEST_F(StoreTest, KeepsTheNewestSnapshotOfANode) {
-  ASSERT_TRUE(store_->PutNode(Node("n2", "6.1")).ok());
-  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1")).ok());
-  ASSERT_TRUE(store_->PutNode(Node("n2", "6.9")).ok());
+  ASSERT_TRUE(store_->PutNode(Node("n2", "6.1"), {}).ok());
+  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
+  ASSERT_TRUE(store_->PutNode(Node("n2", "6.9"), {}).ok());
 =======
 TEST_F(SqliteTest, KeepsTheMemoryOfANode) {
   v1::NodeMemory memory;
