@@ -86,7 +86,6 @@ TEST_F(StoreTest, StartsEmpty) {
   EXPECT_THAT(*store_->Campaigns(10), IsEmpty());
 }
 
-<<<<<<< HEAD:tests/unit/store/store_test.cc
 TEST_F(StoreTest, KeepsTheMemoryOfANode) {
   v1::NodeMemory memory;
   memory.add_switches()->set_name("leaf-7");
@@ -113,29 +112,6 @@ TEST_F(StoreTest, KeepsTheNewestSnapshotOfANode) {
   ASSERT_TRUE(store_->PutNode(Node("n2", "6.1"), {}).ok());
   ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
   ASSERT_TRUE(store_->PutNode(Node("n2", "6.9"), {}).ok());
-=======
-TEST_F(SqliteTest, KeepsTheMemoryOfANode) {
-  v1::NodeMemory memory;
-  memory.add_switches()->set_name("leaf-7");
-  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), memory).ok());
-  Open();
-  EXPECT_EQ(store_->Nodes()->front().memory.switches(0).name(), "leaf-7");
-}
-
-TEST_F(SqliteTest, AMemoryThatCannotBeDecodedCostsNoSnapshot) {
-  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
-  store_.reset();
-  ASSERT_TRUE(Database::Open(path_)->Execute("UPDATE nodes SET memory = x'FF';").ok());
-  Open();
-  EXPECT_EQ(store_->Nodes()->front().snapshot.node().kernel_release(), "6.1");
-  EXPECT_EQ(store_->damage().rows, 1u);
-}
-
-TEST_F(SqliteTest, KeepsTheNewestSnapshotOfANode) {
-  ASSERT_TRUE(store_->PutNode(Node("n2", "6.1"), {}).ok());
-  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
-  ASSERT_TRUE(store_->PutNode(Node("n2", "6.9"), {}).ok());
->>>>>>> rules:tests/unit/store/sqlite_test.cc
   Open();
   const auto nodes = store_->Nodes();
   ASSERT_EQ(nodes->size(), 2u);
