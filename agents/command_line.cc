@@ -56,6 +56,59 @@ constexpr Option kNcclEnv[] = {{.name = "output",
                                kNetns,
                                kPod};
 
+constexpr Option kSubnetRead[] = {
+    {.name = "device",
+     .value = "NAME",
+     .doc = "InfiniBand device, such as mlx5_0. Default: the first one.",
+     .letter = 'C'},
+    {.name = "port",
+     .type = OptionType::kNumber,
+     .max = "254",
+     .doc = "Port of the device. Default: its first one.",
+     .letter = 'P'},
+    {.name = "rate-interval",
+     .type = OptionType::kDuration,
+     .max = "1h",
+     .doc = "Read the counters again after this time, so that error rates are known."},
+    {.name = "m-key-file",
+     .type = OptionType::kPath,
+     .doc = "File with the M_Key of the subnet, in hexadecimal. Others must have no rights to it."},
+    {.name = "smps",
+     .type = OptionType::kNumber,
+     .fallback = "4",
+     .min = "1",
+     .max = "1024",
+     .doc = "Subnet management packets that may be outstanding."},
+    {.name = "gmps",
+     .type = OptionType::kNumber,
+     .fallback = "16",
+     .min = "1",
+     .max = "1024",
+     .doc = "General management packets (counters) that may be outstanding."},
+    {.name = "packets-per-second",
+     .type = OptionType::kNumber,
+     .fallback = "5000",
+     .min = "1",
+     .max = "10000000",
+     .doc = "Packets that may be sent in a second. Halved while packets are lost."},
+    {.name = "file",
+     .type = OptionType::kPath,
+     .doc = "Write to this file, which is replaced at once, instead of standard output."},
+    {.name = "topology-only",
+     .type = OptionType::kBool,
+     .doc = "Read no forwarding tables, P_Keys and counters."},
+    {.name = "ibsim",
+     .value = "NAME",
+     .doc = "Read from the simulator ibsim with this socket name (IBSIM_SOCKNAME)."},
+    {.name = "ibsim-node",
+     .value = "ID",
+     .doc = "Node of the simulator to read from, such as H-0002c9030007aabb."}};
+constexpr Option kDoctor[] = {{.name = "output",
+                               .fallback = "table",
+                               .choices = "table|json",
+                               .doc = "Output format.",
+                               .letter = 'o'}};
+
 constexpr CommandSpec kCommands[] = {
     {.path = "run",
      .summary = "Run the agent: inspect and probe until stopped. See fabric-agent run --help.",
@@ -82,6 +135,22 @@ constexpr CommandSpec kCommands[] = {
      .description = {},
      .example = "eval \"$(fabric-agent nccl-env)\"",
      .options = kNcclEnv},
+    {.path = "subnet read",
+     .summary = "Read the InfiniBand subnet from this node, and print it for fabricctl subnet.",
+     .description =
+         "Discovers nodes and cables, and reads forwarding tables, P_Keys, subnet managers and "
+         "counters of switch ports. Sends Get requests only. Needs the right to open "
+         "/dev/infiniband/umadN.",
+     .example = "fabric-agent subnet read -C mlx5_0 -P 1 --rate-interval 60s > subnet.json",
+     .options = kSubnetRead},
+    {.path = "doctor",
+     .summary = "Print which features work with the permissions of this process, and what the "
+                "others need.",
+     .description =
+         "For the permissions of the unit: the agent logs each missing one when it starts; "
+         "see journalctl -u fabric-agent. Exits with 1 when a permission is missing.",
+     .example = "fabric-agent doctor",
+     .options = kDoctor},
     {.path = "version",
      .summary = "Print the version.",
      .description = {},
@@ -89,7 +158,9 @@ constexpr CommandSpec kCommands[] = {
      .options = {}},
 };
 constexpr Command kCommandOf[] = {Command::kRun,     Command::kInspect, Command::kIbdev2Netdev,
-                                  Command::kMetrics, Command::kNcclEnv, Command::kVersion};
+                                  Command::kMetrics, Command::kNcclEnv, Command::kSubnetRead,
+                                  Command::kDoctor,
+                                  Command::kVersion};
 static_assert(std::size(kCommands) == std::size(kCommandOf));
 
 constexpr Option kShared[] = {{.name = "help",
@@ -103,6 +174,20 @@ constexpr ProgramSpec kProgram = {
     .commands = kCommands,
     .options = kShared,
     .once = true};
+
+SubnetReadOptions SubnetReadOf(const Values& values) {
+  return {.device = values.Text("device"),
+          .port = values.Number("port"),
+          .ibsim = values.Text("ibsim"),
+          .ibsim_node = values.Text("ibsim-node"),
+          .m_key_file = values.Text("m-key-file"),
+          .rate_interval = values.Duration("rate-interval"),
+          .smps = values.Number("smps"),
+          .gmps = values.Number("gmps"),
+          .per_second = values.Number("packets-per-second"),
+          .topology_only = values.Bool("topology-only"),
+          .file = values.Text("file")};
+}
 
 }  // namespace
 
@@ -128,6 +213,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   line.pod = values.Text("pod");
   line.verbose = values.Bool("verbose");
   line.lldp_wait_s = values.Number("lldp-wait");
+  line.subnet_read = SubnetReadOf(values);
   if (!line.netns.empty() && !line.pod.empty())
     return Status(Code::kInvalidArgument, "expected either --netns or --pod, saw both");
   return line;

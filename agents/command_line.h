@@ -5,21 +5,48 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace fabric::agent {
 
-enum class Command { kHelp, kRun, kInspect, kIbdev2Netdev, kMetrics, kNcclEnv, kVersion };
+enum class Command {
+  kHelp,
+  kRun,
+  kInspect,
+  kIbdev2Netdev,
+  kMetrics,
+  kNcclEnv,
+  kSubnetRead,
+  kDoctor,
+  kVersion
+};
+
+// Options of "subnet read".
+struct SubnetReadOptions {
+  std::string device;  // Empty: the first
+  std::uint32_t port = 0;
+  std::string ibsim;       // Socket name; empty: a device of this node
+  std::string ibsim_node;  // Id of the node in the simulator
+  std::string m_key_file;
+  Duration rate_interval{};
+  std::uint32_t smps = 0;
+  std::uint32_t gmps = 0;
+  std::uint32_t per_second = 0;
+  bool topology_only = false;
+  std::string file;  // Empty: standard output
+};
 
 struct CommandLine {
   Command command = Command::kHelp;
   std::string root = "/";
-  std::string output;             // inspect: table, json, yaml; nccl-env: env, table, json
+  std::string output;             // Format of the command
   std::string compat = "none";    // metrics: none, node-exporter
   std::string netns;              // inspect and nccl-env: a PID, a name or a path
   std::string pod;                // inspect and nccl-env: the UID of a pod
   bool verbose = false;           // ibdev2netdev
   std::uint32_t lldp_wait_s = 0;  // inspect
+  SubnetReadOptions subnet_read;
   std::vector<std::string> rest;  // run: its settings
   std::string help;               // kHelp: the text to print
 };

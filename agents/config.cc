@@ -1,5 +1,10 @@
 #include "agents/config.h"
 
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+
 namespace fabric::agent {
 namespace {
 
@@ -18,9 +23,19 @@ constexpr Option kSettings[] = {
      .doc = "Certificate of this node (PEM): spiffe://DOMAIN/node/NAME or NAME as a DNS name. The "
             "TLS files are reloaded when they change; the connection stays."},
     {.name = "tls-key", .type = OptionType::kPath, .doc = "Private key of tls-cert (PEM)."},
+    {.name = "join-dir",
+     .type = OptionType::kPath,
+     .doc = "Folder for a key and a certificate that the agent gets from the controller, instead "
+            "of tls-cert and tls-key. The agent renews the certificate after two thirds of its "
+            "validity period."},
+    {.name = "join-token",
+     .type = OptionType::kPath,
+     .doc = "File with the join token for the first certificate (fabricctl join-token create). "
+            "Without it, the request waits until an administrator approves it."},
     {.name = "tls-ca",
      .type = OptionType::kPath,
-     .doc = "CA of the controller's certificate (PEM). With it, the agent connects with TLS 1.3."},
+     .doc = "CA of the controller's certificate (PEM). With it, the agent connects with TLS 1.3. "
+            "With join-dir, the default is the CA whose hash is in the join token."},
     {.name = "metrics",
      .type = OptionType::kAddress,
      .doc = "Address of /metrics, usually port 9417. Not served by default."},
@@ -59,16 +74,35 @@ std::span<const Option> AgentSettings() {
 }
 
 tls::TlsPaths TlsPathsOf(const Settings& settings) {
+  if (settings.Has("join-dir")) return Credential(CredentialOptionsOf(settings, {})).Paths();
   return {.certificate = settings.Text("tls-cert"),
           .key = settings.Text("tls-key"),
           .ca = settings.Text("tls-ca"),
           .crl = {}};
 }
 
+CredentialOptions CredentialOptionsOf(const Settings& settings, std::string node) {
+  return {.folder = settings.Text("join-dir"),
+          .node = std::move(node),
+          .ca = settings.Text("tls-ca"),
+          .token_file = settings.Text("join-token")};
+}
+
 Status CheckAgentSettings(const Settings& settings) {
   const bool controller = settings.Has("controller");
   for (const std::string& address : settings.Words("controller"))
     RETURN_IF_ERROR(ParseHostPort(address).status().In("--controller"));
+  const bool joins = settings.Has("join-dir");
+  for (const std::string_view other : {"tls-cert", "tls-key"})
+    if (joins && settings.Has(other))
+      return {Code::kInvalidArgument,
+              Format("--{}: expected none, because --join-dir is set, saw one", other)};
+  if (!joins && settings.Has("join-token"))
+    return {Code::kInvalidArgument,
+            "--join-dir: expected a folder, because --join-token is set, saw none"};
+  if (joins && !controller)
+    return {Code::kInvalidArgument,
+            "--controller: expected HOST:PORT, because --join-dir is set, saw none"};
   if (controller != settings.Bool("no-controller"))
     return tls::CheckClientPaths(TlsPathsOf(settings), true);
   return {Code::kInvalidArgument,

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 
+#include "agents/join/credential.h"
 #include "base/settings.h"
 #include "base/tls/tls_files.h"
 
@@ -11,9 +13,10 @@ namespace fabric::agent {
 std::span<const Option> AgentSettings();
 
 tls::TlsPaths TlsPathsOf(const Settings& settings);  // Without a CA: no TLS
+CredentialOptions CredentialOptionsOf(const Settings& settings, std::string node);
 
-// Checks that exactly one of `controller` and `no-controller` is set, and that all files of TLS are
-// set or none. INVALID_ARGUMENT otherwise.
+// Checks that exactly one of `controller` and `no-controller` is set, that all files of TLS are set
+// or none, and that settings for joining fit together. INVALID_ARGUMENT otherwise.
 Status CheckAgentSettings(const Settings& settings);
 
 }  // namespace fabric::agent

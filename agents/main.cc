@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,11 +24,14 @@
 #include "agents/host/machine.h"
 #include "agents/host/memory_limit.h"
 #include "agents/inspect/inspection.h"
+#include "agents/join/join_client.h"
+#include "agents/join/join_loop.h"
 #include "agents/one_shot.h"
 #include "agents/session/controller_side.h"
 #include "agents/session/loop.h"
 #include "agents/session/port_reading.h"
 #include "agents/session/watchdog.h"
+#include "agents/subnet_read.h"
 #include "base/child.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -42,6 +46,14 @@ namespace {
 // Not a configuration error: the files can come or be renewed later, and systemd starts the agent
 // again.
 constexpr int kUnusableFiles = 1;
+
+// CheckAgentSettings has checked them.
+std::vector<HostPort> ControllersOf(const Settings& settings) {
+  std::vector<HostPort> controllers;
+  for (const std::string& address : settings.Words("controller"))
+    if (auto parsed = ParseHostPort(address); parsed.ok()) controllers.push_back(*parsed);
+  return controllers;
+}
 
 // Opens the counters of a port for a probe, as the newest table lists them.
 probe::OpenPortCounters CounterOpener(const std::string& root, SharedState& shared) {
@@ -63,11 +75,37 @@ Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings,
                    MetricsEndpoint::Open(settings.Address("metrics"), [&shared, node_exporter] {
                      NodeMetrics node = shared.Metrics();
                      node.node_exporter = node_exporter;
+                     node.process = ReadProcessStats();
                      return node;
                    }));
   log::Info("metrics on {}", ToString(metrics->address()));
   return metrics;
 }
+
+std::string NodeName(const Settings& settings, const host::Host& host) {
+  if (settings.Has("node")) return settings.Text("node");
+  const auto name = host.root.Text("proc/sys/kernel/hostname");
+  return name.ok() ? *name : std::string();
+}
+
+// Waits for a stop signal: false if there was one. Meanwhile systemd's watchdog is notified.
+bool PauseJoining(const sigset_t& signals, const ServiceEnvironment& service, Duration patience) {
+  Notify(service, "READY=1");  // An approval can take longer than systemd waits.
+  const auto slices = patience / std::chrono::seconds(1) + 1;
+  for (Duration::rep slice = 0; slice < slices; ++slice) {
+    const timespec second{.tv_sec = 1, .tv_nsec = 0};
+    if (sigtimedwait(&signals, nullptr, &second) > 0) return false;
+    if (service.watchdog_us != nullptr) Notify(service, "WATCHDOG=1");
+  }
+  return true;
+}
+
+// What the agent needs to join and to renew its certificate.
+struct Joining {
+  Credential credential;
+  JoinClient calls;
+  std::jthread renewing = {};
+};
 
 // Null without TLS.
 Result<std::unique_ptr<tls::TlsFiles>> OpenTls(const Settings& settings, WallTime now) {
@@ -78,6 +116,26 @@ Result<std::unique_ptr<tls::TlsFiles>> OpenTls(const Settings& settings, WallTim
   log::Info("TLS 1.3 with the certificate {} ({}), valid until {}", paths.certificate,
             tls::NamesOf(*files->material().certificate), tls::ToText(files->not_after()));
   return files;
+}
+
+// Waits until the node has a certificate, if the settings say that it joins, and starts to renew
+// it. Null without TLS. CANCELLED: a stop signal came first.
+Result<std::unique_ptr<tls::TlsFiles>> JoinAndOpenTls(const Settings& settings,
+                                                      const host::Host& host, const Clock& clock,
+                                                      const std::function<bool(Duration)>& pause,
+                                                      std::optional<Joining>& joining) {
+  if (!settings.Has("join-dir")) return OpenTls(settings, clock.Now().wall);
+  RETURN_IF_ERROR(tls::RequireTls13());
+  joining.emplace(
+      Joining{.credential = Credential(CredentialOptionsOf(settings, NodeName(settings, host))),
+              .calls = JoinClient(ControllersOf(settings))});
+  const auto joined = JoinFirst(joining->credential, joining->calls, clock, pause);
+  if (!joined.ok()) return joined.status().In("join-dir");
+  if (!*joined) return Status(Code::kCancelled, "stopped");
+  joining->renewing = std::jthread([&one = *joining, &clock](const std::stop_token& stop) {
+    RunRenewal(one.credential, one.calls, clock, stop);
+  });
+  return OpenTls(settings, clock.Now().wall);
 }
 
 inspect::InspectionOptions OptionsOf(const Settings& settings, bool captured) {
@@ -98,15 +156,17 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
                                    .watchdog_us = std::getenv("WATCHDOG_USEC")};
   const std::string root = settings.Text("root");
   const SystemClock clock;
+  std::optional<Joining> joining;
+  const auto pause = [&](Duration patience) { return PauseJoining(signals, service, patience); };
+  const auto tls = JoinAndOpenTls(settings, machine.host(), clock, pause, joining);
+  if (tls.status().code() == Code::kCancelled) return 0;
+  if (!tls.ok()) return Fail(tls.status().In("TLS"), kUnusableFiles);
   SharedState shared(InspectorNames());
   const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
-  const auto tls = OpenTls(settings, clock.Now().wall);
-  if (!tls.ok()) return Fail(tls.status().In("TLS"), kUnusableFiles);
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
     controller.emplace(settings.Words("controller"), tls->get(), machine.host().verbs,
                        ProbingOf(machine.host(), gpu_memory.get(), root, shared), clock, shared);
-
   auto metrics = OpenMetrics(settings, shared);
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);
 
@@ -117,7 +177,7 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
       .inspect = [&](host::EventSet why,
                      const std::stop_token& stop) { return inspection.Inspect(why, stop); },
       .deliver =
-          [&](v1::NodeSnapshot snapshot) {
+          [&](auto snapshot) {
             if (controller) controller->inbox().OnSnapshot(std::move(snapshot));
           },
       .events = *events,
@@ -129,11 +189,11 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   counters::Sampling sampling({}, clock, Opener(root));
   CounterLoop counter_loop{.sampling = sampling,
                            .deliver_table =
-                               [&](const counters::Table& table) {
+                               [&](const auto& table) {
                                  if (controller) controller->inbox().OnCounterTable(table);
                                },
                            .deliver_sample =
-                               [&](const counters::Sample& sample) {
+                               [&](const auto& sample) {
                                  if (controller) controller->inbox().OnCounterSample(sample);
                                },
                            .interval = settings.Duration("interval"),
@@ -166,6 +226,7 @@ int Run(const Settings& settings) {
   ShareOneHeap();
   log::Init("fabric-agent", *log::ParseLevel(settings.Text("log-level")));
 
+  if (settings.Text("root") == "/") LogMissingPermissions();
   auto machine = host::Machine::Open(settings.Text("root"));
   if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
   return Serve(settings, *std::move(machine), signals);
@@ -209,6 +270,9 @@ int main(int argc, char** argv) {
     case Command::kMetrics:
     case Command::kNcclEnv:
       return fabric::RunInChild([&line] { return fabric::agent::PrintOnce(*line); });
+    case Command::kSubnetRead: return fabric::agent::PrintSubnet(line->subnet_read);
+    case Command::kDoctor:
+      return fabric::RunInChild([&line] { return fabric::agent::PrintDoctor(*line); });
   }
   return fabric::agent::kUsage;
 }

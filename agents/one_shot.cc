@@ -4,11 +4,15 @@
 #include <cstdlib>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "agents/doctor/doctor.h"
 #include "agents/inspect/job/job_view.h"
 #include "agents/inspect/report/report.h"
 #include "agents/metrics/metrics.h"
 #include "agents/nccl/advice.h"
+#include "base/child.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "proto/json.h"
 
@@ -97,6 +101,25 @@ int PrintOnce(const CommandLine& line) {
   if (inspection.hanging() > 0)
     std::_Exit(exit_status);  // Blocked threads use what main() would destroy.
   return exit_status;
+}
+
+int PrintDoctor(const CommandLine& line) {
+  auto machine = host::Machine::Open("/");
+  if (!machine.ok()) return Fail(machine.status(), 1);
+  const host::Privileges privileges = host::ReadPrivileges(machine->host().root);
+  const auto features = doctor::Examine(machine->host(), privileges);
+  return Print(line.output == "json" ? doctor::Json(features) : doctor::Text(features, privileges),
+               doctor::ExitStatus(features));
+}
+
+void LogMissingPermissions() {
+  RunAside([] {
+    auto machine = host::Machine::Open("/", {.ask_lldpd = false});
+    if (!machine.ok()) return;
+    const host::Privileges privileges = host::ReadPrivileges(machine->host().root);
+    for (const std::string& text : doctor::LogLines(doctor::Examine(machine->host(), privileges)))
+      log::Info("{}", text);
+  });
 }
 
 }  // namespace fabric::agent

@@ -28,4 +28,11 @@ inspect::Inspection::OpenMachine Opener(const std::string& root,
 // other threads.
 int PrintOnce(const CommandLine& line);
 
+// doctor. Returns the exit status.
+int PrintDoctor(const CommandLine& line);
+
+// Logs the permissions that this process lacks, from a child process that is not waited for:
+// drivers can block. Call it in a process without other threads.
+void LogMissingPermissions();
+
 }  // namespace fabric::agent

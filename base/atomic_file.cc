@@ -81,16 +81,18 @@ Status MakePrivate(const std::string& path) {
   return {};
 }
 
-Status CheckPrivate(const std::string& path, std::string_view what) {
-  constexpr mode_t kForbidden = S_IWGRP | S_IXGRP | S_IRWXO;
+Status CheckMode(const std::string& path, mode_t forbidden, std::string_view what) {
   struct stat file {};
   if (stat(path.c_str(), &file) != 0) return FromErrno(errno, path);
-  if ((file.st_mode & kForbidden) == 0) return {};
+  if ((file.st_mode & forbidden) == 0) return {};
   return Status(Code::kFailedPrecondition,
-                Format("expected {} that other users cannot read (mode 0600 or 0640), saw mode "
-                       "{:04o}",
-                       what, file.st_mode & 07777))
+                Format("expected {}, saw mode {:04o}", what, file.st_mode & 07777))
       .At(path);
+}
+
+Status CheckPrivate(const std::string& path, std::string_view what) {
+  return CheckMode(path, kNotReadable,
+                   Format("{} that other users cannot read (mode 0600 or 0640)", what));
 }
 
 }  // namespace fabric

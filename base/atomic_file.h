@@ -1,6 +1,7 @@
-// Writer of small files that survive a crash at any moment.
+// Writer of small files that survive a crash at any moment, and permissions of files.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <string>
@@ -24,9 +25,16 @@ Status SyncDirectoryOf(const std::string& path);
 // Removes the permissions of group and others, if there are any.
 Status MakePrivate(const std::string& path);
 
-// FAILED_PRECONDITION if users who are not in the file's group can read it, or others than its
-// owner can change it. The group may read it: Kubernetes and systemd grant access to secrets that
-// way.
+// What other users cannot do with a file. Its group may read a secret, because Kubernetes and
+// systemd grant access to secrets that way.
+inline constexpr mode_t kNotWritable = S_IWGRP | S_IWOTH;
+inline constexpr mode_t kNotReadable = S_IWGRP | S_IXGRP | S_IRWXO;
+
+// FAILED_PRECONDITION with path and mode if the file has a permission that is forbidden; `what`: "a
+// private key that other users cannot read (mode 0600 or 0640)".
+Status CheckMode(const std::string& path, mode_t forbidden, std::string_view what);
+
+// CheckMode of a secret; `what`: "a private key".
 Status CheckPrivate(const std::string& path, std::string_view what = "a private key");
 
 }  // namespace fabric

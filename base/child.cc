@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kEndMs = 1000;  // Enough time for a child to exit, unless a driver blocks it
 constexpr int kSignalled = 128;
+constexpr unsigned kAsideSeconds = 30;
 
 [[noreturn]] void Work(const std::function<int()>& work, int report) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -50,6 +51,19 @@ int RunInChild(const std::function<int()>& work) {
   const bool lingers = size == 1 && ::poll(&ended, 1, kEndMs) == 0;
   ::close(ends[0]);
   return lingers ? status : StatusOf(child);
+}
+
+void RunAside(const std::function<void()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // The child of a child that has ended belongs to init.
+    if (::fork() != 0) std::_Exit(0);
+    ::alarm(kAsideSeconds);
+    work();
+    std::fflush(nullptr);
+    std::_Exit(0);
+  }
+  if (child > 0) (void)StatusOf(child);
 }
 
 }  // namespace fabric

@@ -11,4 +11,8 @@ namespace fabric {
 // process never returns. Without a child process (fork fails) the work runs in this process.
 int RunInChild(const std::function<int()>& work);
 
+// Runs `work` in a child of this process, which must have no other threads, and returns at once.
+// The child is killed after 30 s; init reaps it. If fork fails, `work` is not run.
+void RunAside(const std::function<void()>& work);
+
 }  // namespace fabric

@@ -5,10 +5,13 @@
 #include <openssl/pem.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <memory>
+#include <utility>
 
+#include "base/no_passphrase.h"
 #include "base/text.h"
 
 namespace fabric {
@@ -53,11 +56,6 @@ std::string TextOf(BIO* bio) {
   return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
 }
 
-// Refuses a passphrase: a daemon cannot ask for one.
-int NoPassphrase(char*, int, int, void*) {
-  return -1;
-}
-
 // The kind of the text, for messages, which must not contain the text itself.
 std::string_view Kind(std::string_view pem) {
   if (pem.find("-----BEGIN ENCRYPTED PRIVATE KEY-----") != std::string_view::npos)
@@ -79,6 +77,36 @@ std::string OtherKind(const EVP_PKEY* key) {
   if (EVP_PKEY_is_a(key, "ED25519") == 1) return {};
   const char* const name = EVP_PKEY_get0_type_name(key);
   return Format("a key of type {}", name == nullptr ? "unknown" : name);
+}
+
+constexpr std::size_t kKeysMax = 16;
+
+// Each with its end line. A text without any is one part, which its reader refuses.
+std::vector<std::string> PartsOfPem(std::string_view pem) {
+  constexpr std::string_view kEnd = "-----END ";
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t end = pem.find(kEnd);
+    if (end == pem.npos) break;
+    const std::size_t line = std::min(pem.find('\n', end), pem.size());
+    parts.emplace_back(pem.substr(0, line));
+    pem.remove_prefix(line);
+  }
+  if (parts.empty()) parts.emplace_back(pem);
+  return parts;
+}
+
+template <class T>
+Result<std::vector<T>> KeysFromPem(std::string_view pem, std::string_view file) {
+  std::vector<T> keys;
+  for (const std::string& part : PartsOfPem(pem)) {
+    if (keys.size() == kKeysMax)
+      return Status(Code::kInvalidArgument,
+                    Format("{}: expected at most {} keys, saw more", file, kKeysMax));
+    ASSIGN_OR_RETURN(T key, T::FromPem(part, file));
+    keys.push_back(std::move(key));
+  }
+  return keys;
 }
 
 }  // namespace
@@ -141,6 +169,14 @@ Result<SigningKey> SigningKey::FromPem(const std::string& pem, std::string_view 
   made.seed_ = RawOf(key.get(), EVP_PKEY_get_raw_private_key);
   ASSIGN_OR_RETURN(made.public_, PublicKey::FromRaw(RawOf(key.get(), EVP_PKEY_get_raw_public_key)));
   return made;
+}
+
+Result<std::vector<PublicKey>> PublicKeysFromPem(std::string_view pem, std::string_view file) {
+  return KeysFromPem<PublicKey>(pem, file);
+}
+
+Result<std::vector<SigningKey>> SigningKeysFromPem(std::string_view pem, std::string_view file) {
+  return KeysFromPem<SigningKey>(pem, file);
 }
 
 std::string SigningKey::ToPem() const {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -42,6 +43,10 @@ class SigningKey {
   std::string seed_;
   PublicKey public_;
 };
+
+// All keys of a PEM text, at most 16, one after the other. Errors as those of FromPem.
+Result<std::vector<PublicKey>> PublicKeysFromPem(std::string_view pem, std::string_view file);
+Result<std::vector<SigningKey>> SigningKeysFromPem(std::string_view pem, std::string_view file);
 
 // 32 bytes.
 std::string Sha256(std::string_view bytes);

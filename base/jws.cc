@@ -86,6 +86,11 @@ Signed SignJws(const SigningKey& key, std::string_view type, std::string_view pa
 }
 
 Result<std::string> OpenJws(const PublicKey& key, std::string_view type, const Signed& text) {
+  return OpenJws(std::span(&key, 1), type, text);
+}
+
+Result<std::string> OpenJws(std::span<const PublicKey> keys, std::string_view type,
+                            const Signed& text) {
   const auto header = FromBase64Url(text.header);
   if (!header.ok()) return header.status().In("protected");
   auto payload = FromBase64Url(text.payload);
@@ -103,12 +108,18 @@ Result<std::string> OpenJws(const PublicKey& key, std::string_view type, const S
                   Format("protected: expected the type {}, saw another", type));
   if (fields.contains("crit"))
     return Status(Code::kInvalidArgument, "protected: critical extensions are not supported");
-  if (!key.Verifies(SignedPart(text), *signature))
-    return Status(Code::kPermissionDenied,
-                  Has(fields, "kid", KeyId(key))
-                      ? "the signature is invalid: the text was changed after it was signed"
-                      : Format("the text was not signed with the key {}", KeyId(key)));
-  return payload;
+  std::string ids;
+  for (const PublicKey& key : keys) {
+    const std::string id = KeyId(key);
+    ids += (ids.empty() ? "" : " or ") + id;
+    // Other programs need not name the key.
+    if (fields.contains("kid") && !Has(fields, "kid", id)) continue;
+    if (key.Verifies(SignedPart(text), *signature)) return payload;
+    if (fields.contains("kid"))
+      return Status(Code::kPermissionDenied,
+                    "the signature is invalid: the text was changed after it was signed");
+  }
+  return Status(Code::kPermissionDenied, Format("the text was not signed with the key {}", ids));
 }
 
 }  // namespace fabric

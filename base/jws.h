@@ -1,6 +1,7 @@
 // JSON Web Signatures (RFC 7515, flattened) with Ed25519 (RFC 8037). Pure.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,5 +37,8 @@ Signed SignJws(const SigningKey& key, std::string_view type, std::string_view pa
 // INVALID_ARGUMENT if the parts are malformed, or the header has another algorithm, another type
 // than `type`, or critical extensions.
 Result<std::string> OpenJws(const PublicKey& key, std::string_view type, const Signed& text);
+// With a set of keys: the header names the key (kid). PERMISSION_DENIED if it is not in the set.
+Result<std::string> OpenJws(std::span<const PublicKey> keys, std::string_view type,
+                            const Signed& text);
 
 }  // namespace fabric

@@ -26,6 +26,10 @@ void Init(std::string_view program, Level level) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void SetLevel(Level level) {
+  spdlog::default_logger()->set_level(ToSpdlog(level));
+}
+
 Result<Level> ParseLevel(std::string_view text) {
   if (text == "debug") return Level::kDebug;
   if (text == "info") return Level::kInfo;

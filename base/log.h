@@ -16,6 +16,9 @@ enum class Level { kDebug, kInfo, kWarning, kError };
 // Drops lines below `level`. Each line starts with `program`. Call once, from main.
 void Init(std::string_view program, Level level);
 
+// Changes the level. Safe to call from any thread.
+void SetLevel(Level level);
+
 // "debug", "info", "warning" or "error"; INVALID_ARGUMENT otherwise.
 Result<Level> ParseLevel(std::string_view text);
 

@@ -1,6 +1,7 @@
 #include "ctl/certificates.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "ctl/tables/coverage_lines.h"
 #include "proto/coverage.h"
 #include "proto/names.h"
+#include "proto/ports.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
@@ -54,6 +56,50 @@ std::string Head(const v1::Certificate& certificate) {
                 Plural(static_cast<std::uint64_t>(certificate.rails_size()), "rail"),
                 certificate.pairs_probed(), Plural(certificate.pairs_possible(), "pair"),
                 certificate.pairs_failed(), ToString(certificate.expires_at()));
+}
+
+// One line for each kind of memory, with the number of ports and the first reason.
+std::string MemoryLines(const v1::Certificate& certificate) {
+  std::map<std::string, std::pair<int, std::string>> ports;  // Number and first reason
+  for (const v1::CertifiedNode& node : certificate.nodes()) {
+    for (const v1::CertifiedMemory& memory : node.memory()) {
+      const bool gpu = memory.memory() == v1::PROBE_MEMORY_GPU;
+      const bool dma_buf = memory.registration() == v1::GPU_MEMORY_REGISTRATION_DMA_BUF;
+      auto& [count, reason] = ports[!gpu      ? "host memory"
+                                    : dma_buf ? "GPU memory (dma-buf)"
+                                              : "GPU memory (peer memory)"];
+      if (count++ == 0) reason = memory.reason();
+    }
+  }
+  std::string text;
+  for (const auto& [memory, seen] : ports)
+    text += Format("memory: {} at {}{}\n", memory,
+                   Plural(static_cast<std::uint64_t>(seen.first), "port"),
+                   seen.second.empty() ? std::string() : Format(": {}", seen.second));
+  return text.empty() ? "memory: host memory (no port has a GPU)\n" : text;
+}
+
+std::string RateOrAbsent(bool present, double bits_per_second) {
+  return present ? BitRate(bits_per_second) : std::string(kAbsent);
+}
+
+Table MemoryTable(const v1::Certificate& certificate) {
+  Table table{.columns = {{.title = "PORT"},
+                          {.title = "MEMORY"},
+                          {.title = "GPU"},
+                          {.title = "GPU MEMORY", .right_aligned = true},
+                          {.title = "HOST MEMORY", .right_aligned = true},
+                          {.title = "REASON", .elastic = true}},
+              .wide_only = true};
+  for (const v1::CertifiedNode& node : certificate.nodes())
+    for (const v1::CertifiedMemory& memory : node.memory())
+      table.rows.push_back(
+          {PortName(memory.port()), memory.memory() == v1::PROBE_MEMORY_GPU ? "GPU" : "host",
+           Cell(memory.gpu()),
+           RateOrAbsent(memory.has_gpu_bandwidth_bps(), memory.gpu_bandwidth_bps()),
+           RateOrAbsent(memory.has_host_bandwidth_bps(), memory.host_bandwidth_bps()),
+           Cell(memory.reason())});
+  return table;
 }
 
 std::string NotCovered(const v1::Certificate& certificate) {
@@ -99,8 +145,10 @@ Output CertificateOutput(v1::Certificate certificate) {
   if (certificate.verdict() != v1::VERDICT_PASS)
     output.tables.push_back(NodeTable(certificate, false));
   output.tables.push_back(NodeTable(certificate, true));
+  output.tables.push_back(MemoryTable(certificate));
   for (const std::string& evidence : certificate.evidence())
     output.after += Format("unknown: {}\n", evidence);
+  output.after += MemoryLines(certificate);
   output.after += BlameLines(certificate.blame()) + NotCovered(certificate);
   for (const v1::CoverageGap& gap : certificate.not_judged())
     output.after += Format("not judged by absolute limits: {}\n", ToString(gap));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
@@ -24,6 +25,7 @@ constexpr std::size_t kPemBytesMax = 1 << 20;
 constexpr std::size_t kIndexBytesMax = std::size_t{64} << 20;
 constexpr mode_t kSecret = 0600;
 constexpr mode_t kPublic = 0644;
+constexpr std::size_t kSerialDigitsMax = 40;  // RFC 5280: 20 bytes
 constexpr mode_t kFolder = 0700;
 
 Status MakeFolder(const std::string& path) {
@@ -79,7 +81,7 @@ std::string Pki::FolderOf(const PkiEntry& entry) const {
 }
 
 std::string Pki::UriOf(const PkiEntry& entry) const {
-  return ToString(tls::SpiffeId{.domain = domain_, .role = entry.kind, .name = entry.name});
+  return Format("spiffe://{}/{}/{}", domain_, entry.kind, entry.name);
 }
 
 Status Pki::Lock() {
@@ -162,6 +164,31 @@ Result<PkiEntry> Pki::Issue(PkiEntry entry) {
   RETURN_IF_ERROR(WriteFileAtomically(folder + "/cert.pem", made.certificate_pem, kPublic));
   RETURN_IF_ERROR(WriteFileAtomically(folder + "/ca.pem", ca_.certificate_pem, kPublic));
   return entry;
+}
+
+Status Pki::List(const std::string& kind, const std::string& name, const std::string& serial,
+                 WallTime now) {
+  RETURN_IF_ERROR(CheckPkiName("NAME", name));
+  const bool hex = !serial.empty() && serial.size() <= kSerialDigitsMax &&
+                   std::ranges::all_of(serial, [](unsigned char c) { return std::isxdigit(c) != 0; });
+  if (!hex)
+    return {Code::kInvalidArgument,
+            Format("--serial: expected 1 to {} hexadecimal digits, saw {}", kSerialDigitsMax,
+                   Quoted(serial))};
+  for (const PkiEntry& entry : entries_)
+    if (entry.serial == serial)
+      return {Code::kAlreadyExists,
+              Format("--unlisted: expected a serial number that is not in the list, saw that of {} "
+                     "{}",
+                     entry.kind, entry.name)};
+  entries_.push_back({.kind = kind,
+                      .name = name,
+                      .serial = serial,
+                      .dns_names = {},
+                      .addresses = {},
+                      .validity = {.not_before = now, .not_after = ca_not_after_},
+                      .revoked_at = {}});
+  return {};
 }
 
 Result<PkiEntry> Pki::Newest(std::string_view kind, std::string_view name) const {

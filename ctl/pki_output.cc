@@ -70,4 +70,11 @@ Output PkiOutput(const Pki& pki, std::span<const PkiEntry> entries, const PkiRun
   return output;
 }
 
+Output IssuedOutput(const Pki& pki, const PkiEntry& entry, const PkiRun& run) {
+  Output output = PkiOutput(pki, {&entry, 1}, run);
+  if (!output.tables.empty())
+    output.after = Format("{0}/cert.pem, {0}/key.pem, {0}/ca.pem\n", pki.FolderOf(entry));
+  return output;
+}
+
 }  // namespace fabric::ctl

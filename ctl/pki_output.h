@@ -38,4 +38,7 @@ struct PkiRun {
 // options ask for it, because the API has no message for them.
 Output PkiOutput(const Pki& pki, std::span<const PkiEntry> entries, const PkiRun& run);
 
+// Of a certificate that was issued: the table, and the paths of its files.
+Output IssuedOutput(const Pki& pki, const PkiEntry& entry, const PkiRun& run);
+
 }  // namespace fabric::ctl

@@ -31,7 +31,7 @@ constexpr Option kSettings[] = {
      .fallback = "on",
      .choices = "on|off",
      .doc = "on: without certificates, only loopback addresses are permitted. off: no TLS on any "
-            "address, for networks of tests."},
+            "address, for networks of tests; see plain-roles."},
     {.name = "tls-cert",
      .type = OptionType::kPath,
      .doc = "Certificate of the controller with its chain (PEM), for gRPC, REST and health. With "
@@ -71,9 +71,29 @@ constexpr Option kSettings[] = {
          "files of "
          "a subnet (see docs/INFINIBAND.md), or with a subdirectory for each subnet. Reloaded when "
          "it changes."},
+    {.name = "infiniband-extra-hops",
+     .type = OptionType::kNumber,
+     .max = "64",
+     .doc = "Switches above the minimum that the routing engine of InfiniBand may use. Default: 0 "
+            "on trees; unknown elsewhere."},
+    {.name = "infiniband-oversubscription",
+     .value = "RATIO",
+     .doc = "Largest ratio of bandwidth down to bandwidth up of an InfiniBand switch: 1, 2.5."},
+    {.name = "infiniband-several-lanes",
+     .type = OptionType::kBool,
+     .doc = "The routing engine of InfiniBand avoids credit loops by virtual lanes (dfsssp, lash, "
+            "torus-2QoS), which no file shows."},
     {.name = "rules",
      .type = OptionType::kPath,
      .doc = "Custom rules: a file or a directory of *.yaml. Invalid rules are logged and skipped."},
+    {.name = "webhooks",
+     .type = OptionType::kPath,
+     .doc = "YAML file with webhooks that get opened and resolved findings: a list of {name, url, "
+            "secret-file, ca-file, min-severity}. Each request has an HMAC-SHA256 signature by the "
+            "secret."},
+    {.name = "syslog",
+     .doc = "Send opened and resolved findings to syslog: /dev/log, or HOST:PORT of a server over "
+            "UDP (RFC 5424)."},
     {.name = "addresses-file",
      .type = OptionType::kPath,
      .doc = "Write the bound addresses to this JSON file at start-up."},
@@ -118,8 +138,9 @@ constexpr Option kSettings[] = {
          "The time starts again when fabricd starts."},
     {.name = "signing-key",
      .type = OptionType::kPath,
-     .doc = "Ed25519 private key (PEM) that signs certificates. Default: signing-key.pem in the "
-            "directory of the state file, created when missing."},
+     .doc = "Ed25519 private keys (PEM); the first one signs certificates, the others are those "
+            "before it. Default: signing-key.pem in the directory of the state file, created when "
+            "missing. Reloaded when it changes."},
     {.name = "certificate-lifetime",
      .type = OptionType::kDuration,
      .fallback = "15m",
@@ -130,6 +151,20 @@ constexpr Option kSettings[] = {
      .fallback = "fabric",
      .doc = "Trust domain of client certificates: spiffe://DOMAIN/ROLE/NAME has the role ROLE, and "
             "spiffe://DOMAIN/node/NAME is the agent of the node NAME."},
+    {.name = "join-ca",
+     .type = OptionType::kPath,
+     .doc = "CA that signs certificates of nodes that join (PEM); one of tls-ca, or signed by one. "
+            "Without it, nodes cannot join. Reloaded when it changes."},
+    {.name = "join-ca-key",
+     .type = OptionType::kPath,
+     .doc = "Private key of join-ca (PEM). Required with join-ca. Reloaded when it changes."},
+    {.name = "join-lifetime",
+     .type = OptionType::kDuration,
+     .fallback = "30d",
+     .min = "10s",
+     .max = "365d",
+     .doc = "Validity period of certificates of nodes that join. Agents renew them after two "
+            "thirds of it."},
     {.name = "role-bindings",
      .type = OptionType::kPath,
      .doc = "YAML file with the roles of other identities in client certificates: a list of "
@@ -147,8 +182,12 @@ constexpr Option kSettings[] = {
          "Audience of OIDC tokens: the name of fabricd at the issuer. Required with oidc-issuer."},
     {.name = "oidc-keys",
      .type = OptionType::kPath,
-     .doc = "File with the public keys of the issuer (JWKS). Required with oidc-issuer. Reloaded "
-            "when it changes."},
+     .doc = "Public keys of the issuer (JWKS): a file, reloaded when it changes, or a URL with "
+            "https://. Default: the URL in the issuer's discovery document. Keys of a URL are "
+            "fetched every 5 minutes, and when a token names a new key."},
+    {.name = "oidc-ca",
+     .type = OptionType::kPath,
+     .doc = "CA of the issuer's HTTPS server (PEM). Default: the CAs of the system."},
     {.name = "oidc-name-claim",
      .fallback = "sub",
      .doc = "Claim of OIDC tokens with the name of the person or program."},
@@ -160,6 +199,12 @@ constexpr Option kSettings[] = {
      .fallback = "admin,agent,metrics",
      .doc = "Roles of callers on the loopback interface without encryption and token. none: such "
             "callers have no role."},
+    {.name = "plain-roles",
+     .type = OptionType::kWords,
+     .fallback = "viewer,agent,metrics",
+     .doc =
+         "Roles of callers without encryption from other addresses than loopback, with tls: off. "
+         "none: such callers have no role."},
     {.name = "audit-log",
      .type = OptionType::kPath,
      .doc =

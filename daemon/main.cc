@@ -17,9 +17,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
+#include <vector>
 
-#include "base/input.h"
-#include "base/jws.h"
 #include "base/log.h"
 #include "base/systemd.h"
 #include "base/text.h"
@@ -28,15 +28,14 @@
 #include "daemon/api/grpc_front.h"
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
-#include "daemon/custom/node_rules.h"
-#include "daemon/files/rule_files.h"
 #include "daemon/files/subnet_files.h"
 #include "daemon/http_fronts.h"
 #include "daemon/leadership.h"
+#include "daemon/notifications.h"
 #include "daemon/operator_log.h"
-#include "daemon/profile/places.h"
-#include "daemon/profile/profile_yaml.h"
+#include "daemon/reloader.h"
 #include "daemon/serving.h"
+#include "daemon/signing_keys.h"
 #include "daemon/site_access.h"
 #include "daemon/standby.h"
 #include "daemon/state.h"
@@ -76,31 +75,13 @@ std::string Issuer() {
   return Format("fabricd {}{}{}", kVersion, machine.empty() ? "" : " at ", machine);
 }
 
-Result<std::string> ReadText(const std::string& path) {
-  return ReadFile(path, profile::kFileBytesMax);
-}
-
-// Logs the loaded rules. Returns the number of problems.
-std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
-  std::uint32_t problems = 0;
-  for (const custom::RuleFile& file : files) {
-    log::Info("{}: {} rules", file.name, file.rules.size());
-    for (const yaml::Problem& problem : file.problems)
-      log::Error("rule skipped: {}", yaml::ToString(problem));
-    problems += static_cast<std::uint32_t>(file.problems.size());
-  }
-  return problems;
-}
-
 control::MeshSettings MeshOf(const Settings& settings) {
   return {.on = settings.Text("mesh") == "on",
           .paths = settings.Number("mesh-paths"),
           .pings_per_second = settings.Number("mesh-pings")};
 }
 
-control::ControllerOptions OptionsOf(const Settings& settings,
-                                     std::span<const custom::RuleFile> rules,
-                                     OperatorLog& operator_log) {
+control::ControllerOptions OptionsOf(const Settings& settings, OperatorLog& operator_log) {
   return {
       .heartbeat_interval = settings.Duration("heartbeat-interval"),
       .lost_after = settings.Duration("lost-after"),
@@ -108,15 +89,25 @@ control::ControllerOptions OptionsOf(const Settings& settings,
                     .flap_hold = settings.Duration("flap-hold")},
       .settings_age_max = settings.Duration("settings-age-max"),
       .node_expiry = settings.Duration("node-expiry"),
-      .custom_rules = {.rules = custom::NodeRules(rules),
-                       .infos = custom::Infos(rules),
-                       .problems = LogRules(rules)},
       .certificates = {.lifetime = settings.Duration("certificate-lifetime"),
                        .issuer = Issuer(),
                        .on_issued =
                            [&](const v1::Certificate& one) { operator_log.OnCertificate(one); }},
       .mesh = MeshOf(settings),
       .on_long_turn = [&](const control::LongTurn& turn) { operator_log.OnLongTurn(turn); }};
+}
+
+Result<subnet::Expectations> SubnetExpectations(const Settings& settings) {
+  subnet::Expectations expected;
+  if (settings.Has("infiniband-extra-hops"))
+    expected.extra_hops = settings.Number("infiniband-extra-hops");
+  expected.several_lanes = settings.Bool("infiniband-several-lanes");
+  if (settings.Has("infiniband-oversubscription")) {
+    const auto ratio = subnet::ParseOversubscription(settings.Text("infiniband-oversubscription"));
+    if (!ratio.ok()) return ratio.status().In("infiniband-oversubscription");
+    expected.oversubscription_max = *ratio;
+  }
+  return expected;
 }
 
 api::AgentListener ListenerOf(control::Controller& controller, access::Gate& gate,
@@ -162,36 +153,30 @@ Result<int> AwaitLead(const Settings& settings, Leadership& leadership, Standby&
   return 0;
 }
 
-// What the site's files say.
-struct SiteFiles {
-  profile::Profile profile;
-  profile::Places places;
-  std::vector<custom::RuleFile> rules;
-};
-
-Result<SiteFiles> ReadSiteFiles(const Settings& settings) {
-  auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
-  if (!profile.ok()) return profile.status().In("profile");
-  if (!profile->name().empty()) log::Info("profile {}", profile->name());
-  ASSIGN_OR_RETURN(profile::Places places, profile::LoadPlaces(settings.Text("profile"), ReadText));
-  auto rules = ReadRuleFiles(settings.Text("rules"));
-  if (!rules.ok()) return rules.status().In("rules");
-  return SiteFiles{*std::move(profile), std::move(places), *std::move(rules)};
+Result<std::unique_ptr<SiteAccess>> OpenSite(const Settings& settings, const Transport& transport,
+                                             OperatorLog& operator_log, const Clock& clock) {
+  ASSIGN_OR_RETURN(std::unique_ptr<SiteAccess> site,
+                   SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
+                     operator_log.OnAudit(entry);
+                   }));
+  if (const api::GrpcTls* const tls = transport.grpc())
+    site->SetChainCheck([tls](std::string_view chain) { return tls->Verify(chain); });
+  return site;
 }
 
 // Returns the signal that ends the program; 0: another controller leads now, serve again.
-Result<int> Serve(const Settings& settings, const sigset_t& ending_signals) {
+Result<int> Serve(const Settings& settings, const std::vector<std::string>& arguments,
+                  const sigset_t& ending_signals) {
   const SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
                    Transport::Open(settings, clock.Now().wall));
-  ASSIGN_OR_RETURN(SiteFiles files, ReadSiteFiles(settings));
+  ASSIGN_OR_RETURN(control::Policy policy, ReadPolicy(settings));
   ASSIGN_OR_RETURN(const std::unique_ptr<Leadership> leadership, OpenLeadership(settings));
   OperatorLog operator_log;
-  const auto on_audit = [&](const v1::AuditEntry& entry) { operator_log.OnAudit(entry); };
   std::unique_ptr<SiteAccess> site;
   std::unique_ptr<Standby> standby;
   if (leadership) {
-    ASSIGN_OR_RETURN(site, SiteAccess::Open(settings, clock, on_audit));
+    ASSIGN_OR_RETURN(site, OpenSite(settings, *transport, operator_log, clock));
     ASSIGN_OR_RETURN(standby,
                      Standby::Listen(settings, *leadership, site->gate(), *transport, clock));
     ASSIGN_OR_RETURN(const int signal, AwaitLead(settings, *leadership, *standby,
@@ -200,23 +185,28 @@ Result<int> Serve(const Settings& settings, const sigset_t& ending_signals) {
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                    OpenStore(settings, leadership.get(), clock.Now().wall));
-  ASSIGN_OR_RETURN(const KeyFile key, LoadKey(settings));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SigningKeys> keys, SigningKeys::Open(settings));
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
   events.Subscribe(operator_log);
+  ASSIGN_OR_RETURN(const std::unique_ptr<notify::Notifier> notifier,
+                   OpenNotifier(settings, Issuer(), clock));
+  events.Subscribe(*notifier);
   api::AgentFront agents;
   LeaderAgents leader_agents(agents, leadership.get(), store->epoch());
-  control::ControllerOptions options = OptionsOf(settings, files.rules, operator_log);
-  options.profile = std::move(files.profile);
-  options.sites = fleet::Sites(std::move(files.places));
-  options.certificates.key = key.key;
+  control::ControllerOptions options = OptionsOf(settings, operator_log);
+  options.profile = std::move(policy.profile);
+  options.sites = fleet::Sites(std::move(policy.places));
+  options.custom_rules = std::move(policy.custom_rules);
+  options.certificates.key = keys->current();
   control::Controller controller(options, *store, leader_agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
     log::Error("{}: {} rows cannot be decoded and are skipped", store->path(), rows);
-  SubnetFiles subnets(settings.Text("infiniband-topology"));
+  ASSIGN_OR_RETURN(const subnet::Expectations expected, SubnetExpectations(settings));
+  SubnetFiles subnets(settings.Text("infiniband-topology"), expected);
   ReadSubnets(subnets, controller, clock.Now());
   if (!site) {
-    ASSIGN_OR_RETURN(site, SiteAccess::Open(settings, clock, on_audit));
+    ASSIGN_OR_RETURN(site, OpenSite(settings, *transport, operator_log, clock));
   }
   agents.SetListener(ListenerOf(controller, site->gate(), operator_log, clock));
   standby.reset();
@@ -225,12 +215,14 @@ Result<int> Serve(const Settings& settings, const sigset_t& ending_signals) {
                       .transport = *transport,
                       .leadership = leadership.get(),
                       .site = *site,
-                      .key = key.key.Public(),
+                      .keys = *keys,
                       .operator_log = operator_log,
                       .events = events,
                       .agents = agents,
                       .controller = controller,
                       .subnets = subnets,
+                      .notifier = *notifier,
+                      .arguments = arguments,
                       .notify = Notify},
                      ending_signals);
 }
@@ -269,7 +261,8 @@ int Main(std::span<const char* const> args) {
   UseAllDescriptors();
   const Status listens = CheckListeners(*settings);
   Result<int> signal = listens.ok() ? Result<int>(0) : Result<int>(listens);
-  while (signal.ok() && *signal == 0) signal = Serve(*settings, ending_signals);
+  while (signal.ok() && *signal == 0)
+    signal = Serve(*settings, {args.begin(), args.end()}, ending_signals);
   if (signal.ok()) return kExitOk;
   std::fprintf(stderr, "fabricd: %s\n", signal.status().message().c_str());
   return kExitFailed;

@@ -26,13 +26,20 @@ std::function<Status(const access::Caller&)> Needs(access::Gate& gate, access::N
 
 std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate& gate,
                                    const api::Health& health, const api::CallMetrics& calls,
-                                   const Transport& transport, const Clock& clock) {
+                                   const Transport& transport, const notify::Notifier& notifier,
+                                   const Clock& clock) {
   std::vector<api::Page> pages =
       api::HealthPages(health, clock, [&controller] { return controller.StoreFailure(); });
   pages.push_back({"/metrics",
                    [&] {
                      api::MetricsInput input = api::ReadMetrics(controller, gate, calls);
                      input.tls = transport.Numbers();
+                     input.process = ReadProcessStats();
+                     for (notify::ReceiverCounts& one : notifier.Counts())
+                       input.notifications.push_back({.receiver = std::move(one.name),
+                                                      .sent = one.sent,
+                                                      .dropped = one.dropped,
+                                                      .pending = one.pending});
                      return api::HttpResponse{
                          .content_type = "text/plain; version=0.0.4; charset=utf-8",
                          .body = api::MetricsText(input)};
@@ -41,13 +48,13 @@ std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate
   return pages;
 }
 
-std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key,
+std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys& keys,
                                 access::Gate& gate) {
   const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
   pages.push_back({"/certificate-key.pem",
-                   [pem = key.ToPem()] {
+                   [&keys] {
                      return api::HttpResponse{.content_type = "application/x-pem-file",
-                                              .body = pem};
+                                              .body = keys.PublicPem()};
                    },
                    Needs(gate, {"/certificate-key.pem", {v1::ROLE_VIEWER}})});
   pages.push_back({"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; },

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/jws.h"
 #include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/api/health.h"
 #include "daemon/api/rest/rest_service.h"
 #include "daemon/control/controller.h"
+#include "daemon/notify/notifier.h"
+#include "daemon/signing_keys.h"
 #include "daemon/transport.h"
 
 namespace fabric {
@@ -18,10 +19,11 @@ namespace fabric {
 // Of the health server: nothing that waits for the controller. All are borrowed.
 std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate& gate,
                                    const api::Health& health, const api::CallMetrics& calls,
-                                   const Transport& transport, const Clock& clock);
+                                   const Transport& transport, const notify::Notifier& notifier,
+                                   const Clock& clock);
 
-// Of the REST server: `pages`, those about the API and the web page.
-std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key,
+// Of the REST server: `pages`, those about the API and the web page. The keys are borrowed.
+std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys& keys,
                                 access::Gate& gate);
 
 }  // namespace fabric

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,14 +19,17 @@
 #include "daemon/api/health.h"
 #include "daemon/http_fronts.h"
 #include "daemon/pages.h"
+#include "daemon/reloader.h"
+#include "daemon/site_join.h"
 #include "proto/timestamps.h"
 
 namespace fabric {
 namespace {
 
 constexpr Duration kTickInterval = std::chrono::milliseconds(100);
-constexpr time_t kFlushSeconds = 1;  // Operator log
-constexpr int kFlushesPerLook = 10;  // At the topology file
+constexpr time_t kFlushSeconds = 1;    // Operator log
+constexpr int kChecksPerRecheck = 10;  // Of agents
+constexpr int kFlushesPerLook = 10;    // At the topology file
 
 std::jthread StartTicking(control::Controller& controller, api::Health& health,
                           const Clock& clock) {
@@ -82,17 +86,18 @@ void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, 
 }
 
 // Waits for a signal that ends the program, or until `check` returns false (0). Meanwhile it writes
-// the operator log and checks the subnet files for changes.
-int AwaitEnd(const sigset_t& ending_signals, SubnetFiles& files, control::Controller& controller,
-             OperatorLog& operator_log, const std::function<bool()>& check, const Clock& clock) {
+// the operator log, calls `reload` on SIGHUP, and checks the subnet files for changes.
+int AwaitEnd(const sigset_t& ending_signals, const Served& with, const std::function<bool()>& check,
+             const std::function<void()>& reload) {
+  const auto& [clock, controller, operator_log, files] =
+      std::tie(with.clock, with.controller, with.operator_log, with.subnets);
   const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
   fleet::TopologyCoverage logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
     operator_log.Flush(controller.store_condition());
     if (signal == SIGTERM || signal == SIGINT) return signal;
-    if (signal == SIGHUP)
-      log::Warning("SIGHUP ignored: settings, profile and rules are read at start-up");
+    if (signal == SIGHUP) reload();
     if (!check()) return 0;
     if (flushes % kFlushesPerLook != 0) continue;
     if (auto reading = files.ReadWhenChanged())
@@ -123,6 +128,15 @@ bool IsLost(const Leadership* leadership) {
   return leadership != nullptr && leadership->standing() == Leadership::Standing::kLost;
 }
 
+// An error changes nothing.
+void ReloadBySignal(Reloader& reloader, const Served& with) {
+  with.notify("RELOADING=1");
+  const auto reloaded = reloader.Reload(with.clock.Now());
+  if (!reloaded.ok())
+    log::Error("reload refused, the previous files stay in use: {}", reloaded.status().message());
+  with.notify("READY=1");
+}
+
 }  // namespace
 
 void ReadSubnets(SubnetFiles& subnets, control::Controller& controller, Moment now) {
@@ -145,52 +159,69 @@ Status ShowAddresses(const Settings& settings, std::string_view scheme,
 
 Result<int> ServeFronts(const Settings& settings, const Served& with,
                         const sigset_t& ending_signals) {
-  const auto& [clock, transport, leadership, site, key, operator_log, events, agents, controller,
-               subnets, notify] = with;
+  const Clock& clock = with.clock;
+  Transport& transport = with.transport;
+  SiteAccess& site = with.site;
+  control::Controller& controller = with.controller;
   access::Gate& gate = site.gate();
+  ASSIGN_OR_RETURN(const std::unique_ptr<SiteJoin> join,
+                   SiteJoin::Open(settings, transport.files(), with.agents, clock.Now().wall));
   api::CallMetrics calls;
-  api::Api fabric_api(controller, gate, clock, calls);
+  api::Api fabric_api(controller, gate, clock, calls, join ? &join->service() : nullptr);
   // Before and after: an answer that another leader may contradict is not given.
   const api::CallFunction call = [&](auto&&... arguments) {
     if (IsLost(with.leadership)) return with.leadership->Refusal();
     const Status status = fabric_api.Call(arguments...);
     return IsLost(with.leadership) ? with.leadership->Refusal() : status;
   };
+  Reloader reloader(with.arguments, settings, [&](control::Policy next, Moment now) {
+    controller.SetPolicy(std::move(next), now);
+  });
+  fabric_api.AnswerWith([&](const auto& request, auto& response, Moment now) {
+    return reloader.Answer(request, response, now);
+  });
   api::Health health(clock.Now().steady);
   const std::vector<api::Page> pages =
-      StatusPages(controller, gate, health, calls, transport, clock);
+      StatusPages(controller, gate, health, calls, transport, with.notifier, clock);
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
-  ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
-                                                           watchers, agents, transport.grpc()));
-  ASSIGN_OR_RETURN(const HttpFront rest, ListenRest(settings, call, AllPages(pages, key, gate),
-                                                    events, watchers, transport.http()));
-  ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, events,
+  ASSIGN_OR_RETURN(const auto grpc,
+                   api::GrpcFront::Listen(settings.Address("grpc"), call, with.events, watchers,
+                                          with.agents, transport.grpc()));
+  ASSIGN_OR_RETURN(const HttpFront rest,
+                   ListenRest(settings, call, AllPages(pages, with.keys, gate), with.events,
+                              watchers, transport.http()));
+  ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, with.events,
                                                         watchers, transport.http()));
   const std::jthread ticking = StartTicking(controller, health, clock);
   RETURN_IF_ERROR(
       ShowAddresses(settings, transport.http_scheme(),
                     {grpc->address(), rest.server->address(), status.server->address()}));
-  notify("READY=1");
+  with.notify("READY=1");
   SendAway away;
-  const auto check = [&] {
+  const auto check = [&, checks = 0]() mutable {
     if (health.Ready(clock.Now().steady).status == 200) with.notify("WATCHDOG=1");
     site.Tick();
-    transport.Check(clock.Now().wall, agents);
-    if (away.IsDue(with.leadership)) agents.EndAll(with.leadership->Refusal());
+    if (join) join->Tick(clock.Now().wall);
+    if (auto key = with.keys.Check()) with.controller.SetSigningKey(*std::move(key));
+    transport.Check(clock.Now().wall, with.agents);
+    if (++checks % kChecksPerRecheck == 0) with.agents.Recheck();
+    if (away.IsDue(with.leadership)) with.agents.EndAll(with.leadership->Refusal());
     return !IsLost(with.leadership);
   };
-  const int signal = AwaitEnd(ending_signals, subnets, controller, operator_log, check, clock);
+  const auto reload = [&] { ReloadBySignal(reloader, with); };
+  const int signal = AwaitEnd(ending_signals, with, check, reload);
   if (signal != 0) {
     log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
-    notify("STOPPING=1");
+    with.notify("STOPPING=1");
   } else {
-    log::Error("another controller leads now: {}", leadership->Refusal().message());
+    log::Error("another controller leads now: {}", with.leadership->Refusal().message());
   }
   rest.server->Stop();
   status.server->Stop();
   grpc->Stop();
   site.Stop();
-  operator_log.Flush(controller.store_condition());
+  with.notifier.Stop();
+  with.operator_log.Flush(controller.store_condition());
   return signal;
 }
 

@@ -4,10 +4,11 @@
 #include <signal.h>
 
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
-#include "base/jws.h"
 #include "base/settings.h"
 #include "base/status.h"
 #include "daemon/api/agent_front.h"
@@ -16,7 +17,9 @@
 #include "daemon/files/addresses_file.h"
 #include "daemon/files/subnet_files.h"
 #include "daemon/leadership.h"
+#include "daemon/notify/notifier.h"
 #include "daemon/operator_log.h"
+#include "daemon/signing_keys.h"
 #include "daemon/site_access.h"
 #include "daemon/transport.h"
 
@@ -28,12 +31,14 @@ struct Served {
   Transport& transport;
   const Leadership* leadership;  // Null: there is one controller
   SiteAccess& site;
-  PublicKey key;
+  SigningKeys& keys;
   OperatorLog& operator_log;
   control::EventBus& events;
   api::AgentFront& agents;
   control::Controller& controller;
   SubnetFiles& subnets;
+  notify::Notifier& notifier;
+  const std::vector<std::string>& arguments;           // Of the command line
   std::function<void(std::string_view state)> notify;  // Of systemd
 };
 

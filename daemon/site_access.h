@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -13,6 +14,7 @@
 #include "daemon/access/gate.h"
 #include "daemon/access/oidc.h"
 #include "daemon/files/watched_file.h"
+#include "daemon/oidc_keys.h"
 
 namespace fabric {
 
@@ -23,6 +25,10 @@ class SiteAccess {
                                                   access::AuditLog::OnEntry on_entry);
 
   access::Gate& gate() { return *gate_; }
+  // Before the first caller.
+  void SetChainCheck(access::Authenticator::ChainCheck check) {
+    authenticator_.SetChainCheck(std::move(check));
+  }
 
   // Reads files that have changed, where a file with errors leaves its previous content in use, and
   // writes what the audit log still has to write. Logs both. Call once a second, from one thread.
@@ -36,13 +42,14 @@ class SiteAccess {
   Result<std::string> ReadTokens();
   Result<std::string> ReadBindings();
   Result<std::string> ReadOidcKeys();
-  Status SetUpOidc();
+  Status SetUpOidc(const Settings& settings);
 
   access::Authenticator authenticator_;
   WatchedFile tokens_;
   WatchedFile bindings_;
   WatchedFile oidc_keys_;
-  access::OidcIssuer oidc_;  // Without keys
+  access::OidcIssuer oidc_;                 // Without keys
+  std::unique_ptr<OidcKeys> fetched_keys_;  // Null: they are in a file
   std::unique_ptr<access::AuditLog> audit_;
   std::unique_ptr<access::Gate> gate_;
   Status logged_;  // Condition of the audit log

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "base/jws.h"
 #include "base/log.h"
 #include "daemon/store/copy.h"
 #include "daemon/store/postgres/postgres.h"
@@ -33,14 +32,6 @@ Status CopyStateFrom(const Settings& settings) {
       "too.\n",
       static_cast<unsigned long long>(*rows));
   return {};
-}
-
-Result<KeyFile> LoadKey(const Settings& settings) {
-  const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
-  if (!key.ok()) return key.status().In("signing-key");
-  log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
-            KeyId(key->key.Public()));
-  return *key;
 }
 
 }  // namespace fabric

@@ -1,4 +1,4 @@
-// What fabricd keeps: the store, and the key that signs certificates.
+// The store of fabricd.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "base/status.h"
-#include "daemon/files/signing_key_file.h"
 #include "daemon/leadership.h"
 #include "daemon/store/store.h"
 
@@ -19,8 +18,5 @@ Result<std::unique_ptr<store::Store>> OpenStore(const Settings& settings, Leader
 
 // Copies the state of the setting copy-state-from and says so on standard output.
 Status CopyStateFrom(const Settings& settings);
-
-// Logs the key in use.
-Result<KeyFile> LoadKey(const Settings& settings);
 
 }  // namespace fabric

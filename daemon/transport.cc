@@ -134,7 +134,7 @@ void Transport::Check(WallTime now, api::AgentFront& agents) {
   if (const Status used = grpc_->Update(); !used.ok())
     return log::Error("gRPC cannot use the new TLS files: {}", used.message());
   log::Info("TLS files reloaded; certificate valid until {}", tls::ToText(files_->not_after()));
-  agents.EndRefused([this](std::string_view chain) { return grpc_->Verify(chain); });
+  agents.Recheck();
 }
 
 void Transport::LogExpiry(WallTime now) {

@@ -34,6 +34,7 @@ class Transport {
   static Result<std::unique_ptr<Transport>> Open(const Settings& settings, WallTime now);
 
   // Null: without TLS.
+  const tls::TlsFiles* files() const { return files_.get(); }
   const api::GrpcTls* grpc() const { return grpc_.get(); }
   tls::ServerSessions* http() { return http_ ? &*http_ : nullptr; }
   std::string_view http_scheme() const { return http_ ? "https" : "http"; }

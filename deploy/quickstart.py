@@ -17,6 +17,7 @@ import sys
 import time
 import urllib.request
 
+import quickstart_infiniband
 from quickstart_pki import Pki, PkiError
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -324,6 +325,13 @@ def run_lab(options, progress, controller):
         raise Failed(f"lab: {error}") from error
 
 
+def start_controller(progress, *flags):
+    progress.step("fabricd")
+    controller = Controller(STATE, free_or_any(9418), free_or_any(9419), *flags)
+    progress.done(f"gRPC on {controller.grpc}, REST on {controller.rest}")
+    return controller
+
+
 def rest(options):
     if options.once:
         return
@@ -342,6 +350,8 @@ def parse(words):
     parser.add_argument("--once", action="store_true", help="stop after printing the results")
     parser.add_argument("--lab", action="store_true",
                         help="use the lab even if this machine has RDMA devices")
+    parser.add_argument("--infiniband", action="store_true",
+                        help="use a simulated InfiniBand subnet")
     options = parser.parse_args(words)
     if not 3 <= options.nodes <= 16:
         parser.error(f"--nodes: expected 3 to 16 (a majority needs three), saw {options.nodes}")
@@ -356,22 +366,22 @@ def main(words):
     options = parse(words)
     signal.signal(signal.SIGTERM, end)
     STATE.mkdir(parents=True, exist_ok=True)
-    lab = options.lab or not has_rdma_devices()
-    progress = Progress(steps=8 if lab else 5)
-    started = time.monotonic()
-    controller = None
+    infiniband = options.infiniband
+    lab = not infiniband and (options.lab or not has_rdma_devices())
+    progress = Progress(steps=6 if infiniband else 8 if lab else 5)
+    started, controller = time.monotonic(), None
     try:
-        install(progress, ["build", "lab"] if lab else ["build"])
+        install(progress, ["build", *(["infiniband"] if infiniband else ["lab"] if lab else [])])
         if lab:
             prepare_lab(progress)
         build(progress)
-        progress.step("fabricd")
-        # The guests have just booted. Without this, rules would wait for them to settle.
-        flags = ["--boot-grace", "0s"] if lab else []
-        controller = Controller(STATE, free_or_any(9418), free_or_any(9419), *flags)
-        progress.done(f"gRPC on {controller.grpc}, REST on {controller.rest}")
-        trouble = (run_lab if lab else run_here)(options, progress, controller)
-    except (Failed, PkiError) as failed:
+        if infiniband:
+            trouble = quickstart_infiniband.run(sys.modules[__name__], options, progress)
+        else:
+            # The guests have just booted. Without this, rules would wait for them to settle.
+            controller = start_controller(progress, *(["--boot-grace", "0s"] if lab else []))
+            trouble = (run_lab if lab else run_here)(options, progress, controller)
+    except (Failed, PkiError, quickstart_infiniband.InfinibandError) as failed:
         trouble = [str(failed)]
     except KeyboardInterrupt:
         print(file=sys.stderr)

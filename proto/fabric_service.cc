@@ -14,6 +14,13 @@ const google::protobuf::ServiceDescriptor& FabricService() {
   return *service;
 }
 
+const google::protobuf::ServiceDescriptor& NodeJoinService() {
+  const auto* const service =
+      v1::JoinNodeRequest::descriptor()->file()->FindServiceByName("NodeJoin");
+  assert(service != nullptr);
+  return *service;
+}
+
 const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Descriptor& request) {
   const google::protobuf::ServiceDescriptor& service = FabricService();
   for (int i = 0; i < service.method_count(); ++i)

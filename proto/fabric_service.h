@@ -1,4 +1,4 @@
-// Descriptors of service Fabric, the public API.
+// Descriptors of service Fabric, the public API, and of NodeJoin.
 #pragma once
 
 namespace google::protobuf {
@@ -11,6 +11,8 @@ namespace fabric {
 
 // As compiled in; without comments.
 const google::protobuf::ServiceDescriptor& FabricService();
+// For agents that join or renew their certificates.
+const google::protobuf::ServiceDescriptor& NodeJoinService();
 
 // The method that takes this type of request; each method has its own. nullptr: none.
 const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Descriptor& request);

@@ -63,6 +63,16 @@ void Builder::CompleteRoutes(std::uint32_t node) {
   std::ranges::replace(made_.nodes_[node].routes, kUnknownRoute, kNoRoute);
 }
 
+PortDetails* Builder::DetailsOf(End end) {
+  Port* const port = PortOf(end);
+  if (port == nullptr) return nullptr;
+  if (port->details == Port::kNoDetails) {
+    port->details = static_cast<std::uint32_t>(made_.details_.size());
+    made_.details_.emplace_back();
+  }
+  return &made_.details_[port->details];
+}
+
 void Builder::AddManager(const Manager& manager) {
   for (Manager& known : made_.managers_)
     if (known.port_guid == manager.port_guid) {

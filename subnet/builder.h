@@ -31,6 +31,9 @@ class Builder {
   // The table has all its entries: the other LIDs have no route.
   void CompleteRoutes(std::uint32_t node);
   void AddManager(const Manager& manager);
+  // The details of a port; nullptr above the bounds. The pointer is valid until the next call.
+  PortDetails* DetailsOf(End end);
+  void SetReading(Reading reading) { made_.reading_ = std::move(reading); }
   void AddSource(Source source) { made_.sources_.push_back(std::move(source)); }
   void AddProblem(Problem problem) { made_.problems_.Add(std::move(problem)); }
 

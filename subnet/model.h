@@ -3,6 +3,8 @@
 // takes 6 MB.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -60,17 +62,35 @@ struct End {
   friend auto operator<=>(const End&, const End&) = default;
 };
 
+// Error counters of a port, in the order of the enum Counter (subnet/mad/attributes.h).
+inline constexpr std::size_t kCounters = 12;
+using CounterValues = std::array<std::uint32_t, kCounters>;
+
+// What only a reader of the subnet knows of a port.
+struct PortDetails {
+  std::optional<std::vector<std::uint16_t>> p_keys;
+  bool enforces_partitions = false;  // Of a switch port
+  std::uint16_t mtu = 0;             // Of the link in bytes; 0: unknown
+  std::uint8_t lanes = 0;            // Operational data lanes; 0: unknown
+  std::optional<CounterValues> counters;
+  std::optional<CounterValues> first_counters;  // Earlier by `between`
+  std::chrono::nanoseconds between{};
+};
+
 struct Port {
+  static constexpr std::uint32_t kNoDetails = 0xffffffff;
+
   std::uint64_t guid = 0;  // 0: unknown
   std::uint32_t peer = kNoNode;
   std::uint8_t peer_port = 0;
   bool listed = false;  // A source lists this end of the cable itself, not only the far end.
   bool runs_manager = false;
   LinkState state = LinkState::kUnknown;
-  Rate rate;                         // Active
-  std::optional<Rate> enabled;       // Fastest rate that the port may negotiate
-  std::optional<std::uint16_t> lid;  // 0 and 65535: not assigned
-  std::uint8_t lmc = 0;              // The port has 2^lmc LIDs
+  Rate rate;                           // Active
+  std::optional<Rate> enabled;         // Fastest rate that the port may negotiate
+  std::optional<std::uint16_t> lid;    // 0 and 65535: not assigned
+  std::uint8_t lmc = 0;                // The port has 2^lmc LIDs
+  std::uint32_t details = kNoDetails;  // Index; see Subnet::DetailsOf
 
   End Peer() const { return {peer, peer_port}; }
 };
@@ -113,6 +133,17 @@ struct Manager {
   std::uint32_t lid = 0;
   std::uint32_t priority = 0;
   ManagerState state = ManagerState::kNotActive;
+};
+
+// How a subnet was read by management packets.
+struct Reading {
+  std::string reader = {};  // "mlx5_0 port 1"
+  std::uint64_t packets = 0;
+  std::uint64_t lost = 0;
+  std::uint32_t vl15_dropped = 0;  // By switches, during the read
+  std::vector<std::string> not_covered = {};
+  std::string changed = {};      // While it was read; empty: nothing
+  std::vector<End> silent = {};  // The link is up; the device behind it does not answer.
 };
 
 struct Problem {
@@ -158,6 +189,12 @@ class Subnet {
   // Cables that one end lists, while the section of the other node does not.
   const std::vector<Cable>& one_sided() const { return one_sided_; }
   const std::vector<Manager>& managers() const { return managers_; }
+  // nullptr: no source has them.
+  const PortDetails* DetailsOf(const Port& port) const {
+    return port.details < details_.size() ? &details_[port.details] : nullptr;
+  }
+  // Empty: from files of other tools.
+  const std::optional<Reading>& reading() const { return reading_; }
   const std::vector<Source>& sources() const { return sources_; }
   const Problems& problems() const { return problems_; }
   bool HasRoutes() const;
@@ -171,6 +208,8 @@ class Subnet {
   std::vector<Contradiction> contradictions_;
   std::vector<Cable> one_sided_;
   std::vector<Manager> managers_;
+  std::vector<PortDetails> details_;
+  std::optional<Reading> reading_;
   std::vector<Source> sources_;
   Problems problems_;
 };

@@ -56,6 +56,13 @@ std::vector<prometheus::MetricFamily> ToMetrics(const NodeMetrics& node) {
   AddNetdevs(node.snapshot, out);
   AddCounters(node.snapshot, out);
   if (node.node_exporter) AddNodeExporter(node.snapshot, out);
+  for (const ProcessStat& stat : node.process) {
+    if (!stat.value) continue;
+    if (stat.counter)
+      out.Counter(stat.name, stat.help, {}, *stat.value);
+    else
+      out.Gauge(stat.name, stat.help, {}, *stat.value);
+  }
   return out.Take();
 }
 

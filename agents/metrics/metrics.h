@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/process_stats.h"
 #include "base/settings.h"
 #include "base/status.h"
 #include "fabric/v1/inventory.pb.h"
@@ -29,7 +30,8 @@ struct AgentMetrics {
 struct NodeMetrics {
   v1::NodeSnapshot snapshot;
   AgentMetrics agent;
-  bool node_exporter = false;  // Also export node_exporter's InfiniBand metrics
+  bool node_exporter = false;             // Also export node_exporter's InfiniBand metrics
+  std::vector<ProcessStat> process = {};  // Of a daemon
 };
 
 // Families sorted by name, without samples for absent data. Pure.

@@ -23,12 +23,14 @@ struct LatencyPlan {
 
   template <class Kind>
   static LatencyPlan Of(const Kind& wanted) {
+    return OfBytes(wanted, wanted.message_bytes() == 0 ? 8 : wanted.message_bytes());
+  }
+  template <class Kind>
+  static LatencyPlan OfBytes(const Kind& wanted, std::uint32_t message_bytes) {
     const std::uint32_t iterations = wanted.iterations() == 0 ? 1000 : wanted.iterations();
     const std::uint32_t warmup =
         wanted.warmup_iterations() == 0 ? iterations / 10 : wanted.warmup_iterations();
-    return {.message_bytes = wanted.message_bytes() == 0 ? 8 : wanted.message_bytes(),
-            .warmup = warmup,
-            .rounds = warmup + iterations};
+    return {.message_bytes = message_bytes, .warmup = warmup, .rounds = warmup + iterations};
   }
   std::uint32_t half_bytes() const {
     constexpr std::uint32_t kLineBytes = 64;
@@ -36,14 +38,18 @@ struct LatencyPlan {
   }
 };
 
+// Before they are added.
+template <class Kind>
+Status CheckIterations(const Kind& wanted) {
+  constexpr std::uint32_t kLatencyIterationsMax = 1'000'000;
+  RETURN_IF_ERROR(CheckBound({"iterations", wanted.iterations(), 0, kLatencyIterationsMax}));
+  return CheckBound({"warmup_iterations", wanted.warmup_iterations(), 0, kLatencyIterationsMax});
+}
+
 template <class Kind>
 Status CheckLatency(const v1::ProbeSpec& spec, const Kind& wanted) {
-  constexpr std::uint32_t kLatencyIterationsMax = 1'000'000;
   RETURN_IF_ERROR(CheckCommon(spec));
-  // Before they are added.
-  RETURN_IF_ERROR(CheckBound({"iterations", wanted.iterations(), 0, kLatencyIterationsMax}));
-  RETURN_IF_ERROR(
-      CheckBound({"warmup_iterations", wanted.warmup_iterations(), 0, kLatencyIterationsMax}));
+  RETURN_IF_ERROR(CheckIterations(wanted));
   return CheckBound({"message_bytes", wanted.message_bytes(), 0, 1 << 20});
 }
 

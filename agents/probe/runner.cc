@@ -157,7 +157,9 @@ Result<ProbeRunner::Opened> ProbeRunner::Open(const Probe& probe, const ProbeKin
   auto opened =
       OpenOn(PortOptionsOf(local, address.gid_index, wanted), kind.needs(probe.assignment.spec()));
   if (!opened.ok()) {
-    result.set_status(v1::PROBE_STATUS_SETUP_FAILED);
+    // What the device cannot do at all is refused.
+    if (opened.status().code() != Code::kUnimplemented)
+      result.set_status(v1::PROBE_STATUS_SETUP_FAILED);
     return opened;
   }
   if (opened->local.gid != address.gid)

@@ -103,6 +103,7 @@ void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
     case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState();
     case v1::ControllerMessage::kMeshAssignment: return OnMeshOrder(message.mesh_assignment());
     case v1::ControllerMessage::kWelcome:
+    case v1::ControllerMessage::kRetryLater:
     case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
   }
 }

@@ -157,22 +157,4 @@ std::string NamesOf(const Certificate& certificate) {
   return ListSome(names, kNamesShown);
 }
 
-Result<SpiffeId> ParseSpiffeId(std::string_view uri) {
-  constexpr std::string_view kScheme = "spiffe://";
-  const Status wrong(Code::kInvalidArgument,
-                     Format("expected spiffe://DOMAIN/ROLE/NAME, saw {}", Quoted(uri)));
-  if (!uri.starts_with(kScheme)) return wrong;
-  const auto parts = Split(uri.substr(kScheme.size()), '/');
-  if (parts.size() != 3) return wrong;
-  for (const std::string_view part : parts)
-    if (part.empty()) return wrong;
-  return SpiffeId{.domain = std::string(parts[0]),
-                  .role = std::string(parts[1]),
-                  .name = std::string(parts[2])};
-}
-
-std::string ToString(const SpiffeId& id) {
-  return Format("spiffe://{}/{}/{}", id.domain, id.role, id.name);
-}
-
 }  // namespace fabric::tls

@@ -41,14 +41,4 @@ Status CheckValidity(const Certificate& certificate, WallTime now);
 // five. Without alternative names, the common name.
 std::string NamesOf(const Certificate& certificate);
 
-// "spiffe://example.org/node/n1". The parts have no slash.
-struct SpiffeId {
-  std::string domain;
-  std::string role;  // "node"
-  std::string name;
-};
-// INVALID_ARGUMENT unless the URI has this form.
-Result<SpiffeId> ParseSpiffeId(std::string_view uri);
-std::string ToString(const SpiffeId& id);
-
 }  // namespace fabric::tls

@@ -19,6 +19,9 @@ Owned<X509_STORE> MakeStore(std::string_view ca_pem, std::string_view crl_pem);
 // certificate.
 Status VerifyClient(X509_STORE& store, std::string_view chain_pem);
 
+// SHA-256 of the CA of `ca_pem` at which the chain ends, 64 hexadecimal digits. Empty: at none.
+std::string FingerprintOfRoot(std::string_view ca_pem, std::string_view chain_pem);
+
 // Reason of OpenSSL's verification in the words of an operator.
 std::string ReasonOf(long verify_result);
 

@@ -1,5 +1,7 @@
 #include "base/tls/contexts.h"
 
+#include <openssl/err.h>
+
 #include <utility>
 
 #include "base/text.h"
@@ -47,6 +49,31 @@ Result<Owned<SSL_CTX>> MakeClientContext(const TlsMaterial& material) {
   ASSIGN_OR_RETURN(Owned<SSL_CTX> context, MakeContext(TLS_client_method(), material));
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
   return context;
+}
+
+Result<Owned<SSL_CTX>> MakeHttpsContext(std::string_view ca_pem) {
+  Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
+  if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
+    return Status(Code::kInternal, "OpenSSL refuses TLS 1.2: " + TakeOpenSslError());
+  SSL_CTX_clear_options(context.get(), SSL_OP_NO_TLSv1_2);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  if (ca_pem.empty()) {
+    if (SSL_CTX_set_default_verify_paths(context.get()) == 1) return context;
+    return Status(Code::kInvalidArgument,
+                  "OpenSSL cannot read the CAs of the system: " + TakeOpenSslError());
+  }
+  if (ReadCertificates(ca_pem).empty())
+    return Status(Code::kInvalidArgument, Format("expected CAs in PEM, saw {}", KindOfPem(ca_pem)));
+  SSL_CTX_set1_cert_store(context.get(), MakeStore(ca_pem, {}).get());
+  return context;
+}
+
+void ExpectServer(SSL& session, const std::string& host) {
+  X509_VERIFY_PARAM* const expected = SSL_get0_param(&session);
+  if (X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1) return;
+  ERR_clear_error();
+  X509_VERIFY_PARAM_set1_host(expected, host.c_str(), host.size());
+  SSL_set_tlsext_host_name(&session, host.c_str());
 }
 
 Result<Owned<SSL>> ServerSessions::Make() {

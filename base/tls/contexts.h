@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "base/mutex.h"
 #include "base/status.h"
@@ -15,6 +17,12 @@ Result<Owned<SSL_CTX>> MakeServerContext(const TlsMaterial& material);
 
 // Does not verify the server: the caller looks at SSL_get_verify_result.
 Result<Owned<SSL_CTX>> MakeClientContext(const TlsMaterial& material);
+
+// For HTTPS servers that are not fabricd: TLS 1.2 or newer, also after RequireTls13. Verifies the
+// server against `ca_pem`; empty: the CAs of the system. INVALID_ARGUMENT without a CA.
+Result<Owned<SSL_CTX>> MakeHttpsContext(std::string_view ca_pem);
+// The certificate of the server must have this name or address.
+void ExpectServer(SSL& session, const std::string& host);
 
 // Makes sessions of a server with the current files. Thread-safe. The files must outlive it.
 class ServerSessions {

@@ -1,6 +1,7 @@
 #include "base/tls/grpc_channel.h"
 
 #include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_certificate_verifier.h>
 #include <grpcpp/security/tls_credentials_options.h>
 
 #include <memory>
@@ -20,6 +21,14 @@ ChannelCredentials MakeChannelCredentials(const TlsMaterial& material) {
   options.watch_root_certs();
   if (!identity.empty()) options.watch_identity_key_cert_pairs();
   // gRPC's default verifier checks the name of the server.
+  return grpc::experimental::TlsCredentials(options);
+}
+
+ChannelCredentials MakeUnverifiedCredentials() {
+  grpc::experimental::TlsChannelCredentialsOptions options;
+  options.set_certificate_verifier(std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
+  options.set_verify_server_certs(false);
+  options.set_check_call_host(false);
   return grpc::experimental::TlsCredentials(options);
 }
 

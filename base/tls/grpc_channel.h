@@ -14,4 +14,8 @@ using ChannelCredentials = decltype(grpc::InsecureChannelCredentials());
 // connects to. The client presents its certificate if it has one. RequireTls13 sets the version.
 ChannelCredentials MakeChannelCredentials(const TlsMaterial& material);
 
+// Encrypts, but does not verify the server: for a call without secrets whose answer is verified in
+// another way.
+ChannelCredentials MakeUnverifiedCredentials();
+
 }  // namespace fabric::tls

@@ -79,14 +79,6 @@ int Connect(const HostPort& server, Duration patience) {
   return connected;
 }
 
-void ExpectName(SSL& session, const std::string& host) {
-  X509_VERIFY_PARAM* const expected = SSL_get0_param(&session);
-  if (X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1) return;
-  ERR_clear_error();
-  X509_VERIFY_PARAM_set1_host(expected, host.c_str(), host.size());
-  SSL_set_tlsext_host_name(&session, host.c_str());
-}
-
 std::optional<Certificate> CertificateOf(const SSL& session) {
   const Owned<X509> certificate(SSL_get1_peer_certificate(&session));
   if (certificate == nullptr) return std::nullopt;
@@ -142,7 +134,7 @@ Status ExplainFailure(const HostPort& server, const TlsMaterial* material, Durat
   const Owned<SSL> session(SSL_new(context.get()));
   SSL_set_fd(session.get(), socket.get());
   SSL_set_alpn_protos(session.get(), kHttp2.data(), kHttp2.size());
-  ExpectName(*session, server.host);
+  ExpectServer(*session, server.host);
   ERR_clear_error();
   const int connected = SSL_connect(session.get());
   const int reason = ERR_GET_REASON(ERR_peek_last_error());

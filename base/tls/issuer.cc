@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "base/tls/openssl.h"
+#include "base/tls/request.h"
 
 namespace fabric::tls {
 namespace {
@@ -18,27 +19,11 @@ constexpr long kVersion3 = 2;     // X509v3
 constexpr long kCrlVersion2 = 1;  // X509 CRL v2
 constexpr std::size_t kSerialBytes = 16;
 
-Status OpenSslFailed(std::string_view what) {
-  return {Code::kInternal, Format("OpenSSL cannot {}: {}", what, TakeOpenSslError())};
-}
-
 Owned<ASN1_TIME> ToAsn1(WallTime time) {
   return Owned<ASN1_TIME>(ASN1_TIME_adj(
       nullptr, 0, 0,
       static_cast<long>(
           std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count())));
-}
-
-std::string KeyPem(EVP_PKEY* key) {
-  const Owned<BIO> bio(BIO_new(BIO_s_secmem()));
-  PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
-  return TextOf(bio.get());
-}
-
-std::string CertificatePem(X509* certificate) {
-  const Owned<BIO> bio(BIO_new(BIO_s_mem()));
-  PEM_write_bio_X509(bio.get(), certificate);
-  return TextOf(bio.get());
 }
 
 // Positive, random, without a leading zero byte.
@@ -121,6 +106,26 @@ Result<Authority> AuthorityOf(const KeyAndCertificate& ca) {
   return Authority{.certificate = std::move(certificates.front()), .key = std::move(key)};
 }
 
+// A certificate for the public part of `key`.
+Result<std::string> SignKey(const KeyAndCertificate& ca, EVP_PKEY& key,
+                            const CertificateSubject& subject, const Validity& validity) {
+  ASSIGN_OR_RETURN(const Authority authority, AuthorityOf(ca));
+  ASSIGN_OR_RETURN(const Owned<X509> made, NewCertificate(subject.common_name, &key,
+                                                          authority.certificate.get(), validity));
+  RETURN_IF_ERROR(AddNames(*made, subject));
+  X509V3_CTX names{};
+  X509V3_set_ctx(&names, authority.certificate.get(), made.get(), nullptr, nullptr, 0);
+  const bool done = AddExtension(*made, names, NID_basic_constraints, "critical,CA:FALSE") &&
+                    AddExtension(*made, names, NID_key_usage, "critical,digitalSignature") &&
+                    AddExtension(*made, names, NID_ext_key_usage,
+                                 subject.server ? "serverAuth,clientAuth" : "clientAuth") &&
+                    AddExtension(*made, names, NID_subject_key_identifier, "hash") &&
+                    AddExtension(*made, names, NID_authority_key_identifier, "keyid:always") &&
+                    X509_sign(made.get(), authority.key.get(), EVP_sha256()) > 0;
+  if (!done) return OpenSslFailed("sign the certificate of " + Quoted(subject.common_name));
+  return CertificatePem(*made);
+}
+
 }  // namespace
 
 Result<KeyAndCertificate> MakeCa(std::string_view common_name, const Validity& validity) {
@@ -136,30 +141,25 @@ Result<KeyAndCertificate> MakeCa(std::string_view common_name, const Validity& v
       AddExtension(*made, names, NID_subject_key_identifier, "hash") &&
       X509_sign(made.get(), key.get(), EVP_sha256()) > 0;
   if (!done) return OpenSslFailed("sign the CA");
-  return KeyAndCertificate{.key_pem = KeyPem(key.get()),
-                           .certificate_pem = CertificatePem(made.get())};
+  return KeyAndCertificate{.key_pem = KeyPem(*key), .certificate_pem = CertificatePem(*made)};
 }
 
 Result<KeyAndCertificate> Issue(const KeyAndCertificate& ca, const CertificateSubject& subject,
                                 const Validity& validity) {
-  ASSIGN_OR_RETURN(const Authority authority, AuthorityOf(ca));
   const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
   if (key == nullptr) return OpenSslFailed("make a P-256 key");
-  ASSIGN_OR_RETURN(const Owned<X509> made, NewCertificate(subject.common_name, key.get(),
-                                                          authority.certificate.get(), validity));
-  RETURN_IF_ERROR(AddNames(*made, subject));
-  X509V3_CTX names{};
-  X509V3_set_ctx(&names, authority.certificate.get(), made.get(), nullptr, nullptr, 0);
-  const bool done = AddExtension(*made, names, NID_basic_constraints, "critical,CA:FALSE") &&
-                    AddExtension(*made, names, NID_key_usage, "critical,digitalSignature") &&
-                    AddExtension(*made, names, NID_ext_key_usage,
-                                 subject.server ? "serverAuth,clientAuth" : "clientAuth") &&
-                    AddExtension(*made, names, NID_subject_key_identifier, "hash") &&
-                    AddExtension(*made, names, NID_authority_key_identifier, "keyid:always") &&
-                    X509_sign(made.get(), authority.key.get(), EVP_sha256()) > 0;
-  if (!done) return OpenSslFailed("sign the certificate of " + Quoted(subject.common_name));
-  return KeyAndCertificate{.key_pem = KeyPem(key.get()),
-                           .certificate_pem = CertificatePem(made.get())};
+  ASSIGN_OR_RETURN(std::string certificate, SignKey(ca, *key, subject, validity));
+  return KeyAndCertificate{.key_pem = KeyPem(*key), .certificate_pem = std::move(certificate)};
+}
+
+Result<std::string> SignRequest(const KeyAndCertificate& ca, std::string_view request_pem,
+                                const CertificateSubject& subject, const Validity& validity) {
+  ASSIGN_OR_RETURN(const Owned<EVP_PKEY> key, ReadRequest(request_pem));
+  return SignKey(ca, *key, subject, validity);
+}
+
+Status CheckAuthority(const KeyAndCertificate& ca) {
+  return AuthorityOf(ca).status();
 }
 
 Result<std::string> MakeCrl(const KeyAndCertificate& ca, const std::vector<RevokedSerial>& revoked,

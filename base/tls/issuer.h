@@ -36,6 +36,13 @@ struct CertificateSubject {
 Result<KeyAndCertificate> Issue(const KeyAndCertificate& ca, const CertificateSubject& subject,
                                 const Validity& validity);
 
+// A certificate for the key of a request, which see; the names are those of `subject`.
+Result<std::string> SignRequest(const KeyAndCertificate& ca, std::string_view request_pem,
+                                const CertificateSubject& subject, const Validity& validity);
+
+// INVALID_ARGUMENT unless the key belongs to the first certificate.
+Status CheckAuthority(const KeyAndCertificate& ca);
+
 struct RevokedSerial {
   std::string serial;  // Hexadecimal
   WallTime at;

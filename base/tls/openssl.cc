@@ -6,15 +6,11 @@
 
 #include <ctime>
 
+#include "base/no_passphrase.h"
 #include "base/text.h"
 
 namespace fabric::tls {
 namespace {
-
-// Refuses a passphrase: a daemon cannot ask for one.
-int NoPassphrase(char*, int, int, void*) {
-  return -1;
-}
 
 Owned<BIO> Reader(std::string_view text) {
   return Owned<BIO>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
@@ -61,6 +57,13 @@ Owned<EVP_PKEY> ReadPrivateKey(std::string_view pem) {
   return key;
 }
 
+Owned<X509_REQ> ReadCertificateRequest(std::string_view pem) {
+  const Owned<BIO> bio = Reader(pem);
+  Owned<X509_REQ> request(PEM_read_bio_X509_REQ(bio.get(), nullptr, NoPassphrase, nullptr));
+  ERR_clear_error();
+  return request;
+}
+
 std::string_view KindOfPem(std::string_view pem) {
   const auto has = [&](std::string_view text) { return pem.find(text) != std::string_view::npos; };
   if (pem.empty()) return "an empty file";
@@ -71,6 +74,18 @@ std::string_view KindOfPem(std::string_view pem) {
   if (has("-----BEGIN X509 CRL-----")) return "a CRL";
   if (has("-----BEGIN ")) return "another kind of PEM";
   return "text that is not PEM";
+}
+
+std::string KeyPem(EVP_PKEY& key) {
+  const Owned<BIO> bio(BIO_new(BIO_s_secmem()));
+  PEM_write_bio_PrivateKey(bio.get(), &key, nullptr, nullptr, 0, nullptr, nullptr);
+  return TextOf(bio.get());
+}
+
+std::string CertificatePem(X509& certificate) {
+  const Owned<BIO> bio(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509(bio.get(), &certificate);
+  return TextOf(bio.get());
 }
 
 std::string TextOf(BIO* bio) {
@@ -98,6 +113,10 @@ std::string TakeOpenSslError() {
   ERR_clear_error();
   const char* const text = error == 0 ? nullptr : ERR_reason_error_string(error);
   return text == nullptr ? "no reason given" : text;
+}
+
+Status OpenSslFailed(std::string_view what) {
+  return {Code::kInternal, Format("OpenSSL cannot {}: {}", what, TakeOpenSslError())};
 }
 
 Status RequireTls13() {

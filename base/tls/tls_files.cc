@@ -14,6 +14,7 @@ namespace fabric::tls {
 namespace {
 
 constexpr std::size_t kFileBytesMax = 1 << 20;
+constexpr Duration kRetryEvery = std::chrono::minutes(1);
 constexpr Duration kExpiryWarning = std::chrono::hours(14 * 24);
 
 Status LoadIdentity(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
@@ -33,6 +34,10 @@ Status LoadIdentity(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
                          KindOfPem(out.key_pem)))
         .At(paths.key);
   const auto chain = ReadCertificates(out.certificate_pem);
+  // One file can have both: each part has only its own.
+  out.key_pem = KeyPem(*key);
+  out.certificate_pem.clear();
+  for (const auto& one : chain) out.certificate_pem += CertificatePem(*one);
   if (X509_check_private_key(chain.front().get(), key.get()) == 1) return {};
   (void)TakeOpenSslError();
   return Status(Code::kFailedPrecondition,
@@ -119,16 +124,21 @@ TlsFiles::TlsFiles(TlsPaths paths)
 
 TlsFiles::Change TlsFiles::Check(WallTime now) {
   const Stamp stamp = ReadStamp();
+  bool again = false;
   {
     const MutexLock lock(mutex_);
     const bool still = stamp == std::exchange(seen_, stamp);
-    if (!still || stamp == loaded_) return Change::kNone;
+    again = stamp == loaded_;
+    // Files that were refused for their time can be used later.
+    const bool retry = !problem_.ok() && (now >= retry_at_ || now < retry_at_ - kRetryEvery);
+    if (!still || (again && !retry)) return Change::kNone;
     loaded_ = stamp;
+    retry_at_ = now + kRetryEvery;
   }
   auto material = LoadTls(paths_, now);
   const MutexLock lock(mutex_);
   problem_ = material.status();
-  if (!material.ok()) return Change::kRefused;
+  if (!material.ok()) return again ? Change::kNone : Change::kRefused;
   material_ = *std::move(material);
   ++version_;
   return Change::kReloaded;

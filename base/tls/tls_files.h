@@ -47,6 +47,7 @@ class TlsFiles {
   // Looks for changed files. Call it every few seconds. Files are read when they have not changed
   // between two calls, so that a writer can replace them one after the other. kRefused: the new
   // files are invalid, see problem(); the previous content stays in use. Returned once per change.
+  // Refused files are read again every minute, because they can become valid.
   Change Check(WallTime now) EXCLUDES(mutex_);
 
   TlsMaterial material() const EXCLUDES(mutex_);
@@ -77,6 +78,7 @@ class TlsFiles {
   Status problem_ GUARDED_BY(mutex_);
   Stamp loaded_ GUARDED_BY(mutex_);  // Of the last attempt to load
   Stamp seen_ GUARDED_BY(mutex_);    // Of the last check
+  WallTime retry_at_ GUARDED_BY(mutex_){};
 };
 
 }  // namespace fabric::tls

@@ -26,7 +26,7 @@ constexpr Option kCertifyVerifyOptions[] = {
      .required = true},
     {.name = "key",
      .type = OptionType::kPath,
-     .doc = "Public key of the controller, PEM.",
+     .doc = "Public keys of the controller, PEM: the current one and those before it.",
      .required = true},
     {.name = "nodes",
      .value = "LIST|@FILE",
@@ -67,11 +67,11 @@ Status CheckNodes(const v1::Certificate& certificate, std::vector<std::string> w
 Result<v1::Certificate> Open(const Arguments& arguments) {
   const std::string key_file = arguments.Text("key");
   ASSIGN_OR_RETURN(const std::string pem, ReadFile(key_file, kKeyBytesMax));
-  ASSIGN_OR_RETURN(const PublicKey key, PublicKey::FromPem(pem, key_file));
+  ASSIGN_OR_RETURN(const std::vector<PublicKey> keys, PublicKeysFromPem(pem, key_file));
   ASSIGN_OR_RETURN(const std::string json, ReadFile(arguments.Text("FILE"), kCertificateBytesMax));
   const auto text = ParseJws(json);
   if (!text.ok()) return Refused(text.status().message());
-  const auto payload = OpenJws(key, kCertificateType, *text);
+  const auto payload = OpenJws(keys, kCertificateType, *text);
   if (!payload.ok()) return Refused(payload.status().message());
   v1::Certificate certificate;
   if (const Status status = FromJson(*payload, certificate); !status.ok())

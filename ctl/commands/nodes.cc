@@ -30,6 +30,7 @@ Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream& stre
                           {.title = "FINDINGS", .right_aligned = true},
                           {.title = "GAPS", .right_aligned = true},
                           {.title = "AGE", .right_aligned = true},
+                          {.title = "MAINTENANCE", .wide_only = true},
                           {.title = "SINCE", .wide_only = true},
                           {.title = "REPORTED", .wide_only = true},
                           {.title = "KERNEL", .wide_only = true},
@@ -49,12 +50,15 @@ Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream& stre
         Format("{}", summary.findings_open()),
         Format("{}", summary.gaps()),
         AgeCell(summary.state_since(), stream.Now()),
+        Cell(summary.maintenance()),
         ToString(summary.state_since()),
         ToString(summary.reported_at()),
         Cell(summary.kernel_release()),
         Cell(summary.agent_version()),
     });
     output.names.push_back(summary.name());
+    if (!summary.maintenance().empty())
+      output.after += Format("{} is in maintenance {}\n", summary.name(), summary.maintenance());
     if (summary.state() == v1::NODE_STATE_LOST)
       output.after += Format("{} was lost at {}: {}\n", summary.name(),
                              ToString(summary.state_since()), Cell(summary.lost_reason()));

@@ -1,4 +1,3 @@
-#include "base/text.h"
 #include "ctl/command.h"
 #include "ctl/pki.h"
 #include "ctl/pki_output.h"
@@ -33,10 +32,7 @@ Result<Output> RunPkiIssue(Client&, const Arguments& arguments, Stream& stream) 
   const bool machine = entry.kind == "node" || entry.kind == "server";
   if (machine && !arguments.Has("dns")) entry.dns_names = {entry.name};
   ASSIGN_OR_RETURN(entry, pki.Issue(std::move(entry)));
-  Output output = PkiOutput(pki, {&entry, 1}, {arguments, stream, now});
-  if (!output.tables.empty())
-    output.after = Format("{0}/cert.pem, {0}/key.pem, {0}/ca.pem\n", pki.FolderOf(entry));
-  return output;
+  return IssuedOutput(pki, entry, {arguments, stream, now});
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include "base/text.h"
 #include "ctl/command.h"
 #include "ctl/pki.h"
 #include "ctl/pki_output.h"
@@ -24,10 +23,7 @@ Result<Output> RunPkiRenew(Client&, const Arguments& arguments, Stream& stream) 
   ASSIGN_OR_RETURN(PkiEntry entry, pki.Newest(arguments.Text("KIND"), arguments.Text("NAME")));
   entry.validity = ValidityFrom(now, arguments.Duration("lifetime"));
   ASSIGN_OR_RETURN(entry, pki.Issue(std::move(entry)));
-  Output output = PkiOutput(pki, {&entry, 1}, {arguments, stream, now});
-  if (!output.tables.empty())
-    output.after = Format("{0}/cert.pem, {0}/key.pem, {0}/ca.pem\n", pki.FolderOf(entry));
-  return output;
+  return IssuedOutput(pki, entry, {arguments, stream, now});
 }
 
 }  // namespace

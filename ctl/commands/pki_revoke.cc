@@ -13,11 +13,18 @@ constexpr Option kPkiRevokeOptions[] = {
     {.name = "serial",
      .value = "HEX",
      .doc = "Only the certificate with this serial number. Default: all of NAME."},
+    {.name = "unlisted",
+     .type = OptionType::kBool,
+     .doc = "The certificate with --serial is not in the list of this folder: fabricd signed it "
+            "(join-certificates)."},
 };
 
 Result<Output> RunPkiRevoke(Client&, const Arguments& arguments, Stream& stream) {
   const WallTime now = SystemClock().Now().wall;
   ASSIGN_OR_RETURN(Pki pki, Pki::Open(arguments.Text("dir")));
+  if (arguments.Bool("unlisted"))
+    RETURN_IF_ERROR(
+        pki.List(arguments.Text("KIND"), arguments.Text("NAME"), arguments.Text("serial"), now));
   ASSIGN_OR_RETURN(
       const std::vector<PkiEntry> revoked,
       pki.Revoke(arguments.Text("KIND"), arguments.Text("NAME"), arguments.Text("serial"), now));

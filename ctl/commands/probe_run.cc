@@ -23,10 +23,17 @@ std::span<const Option> ProbeRunOptions() {
   return options;
 }
 
-Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& stream) {
-  v1::StartCampaignRequest start;
-  ASSIGN_OR_RETURN(*start.mutable_spec(), ReadCampaign(arguments));
-  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(start));
+constexpr Option kProbeRecheckOptions[] = {
+    {.name = "FINDING",
+     .value = "FINDING",
+     .doc = "ID of a finding of rule probe_blame. Default: all that campaigns or the mesh located.",
+     .repeated = true},
+    kNoWaitOption,
+};
+
+// Waits for the end of a campaign that has started, unless --no-wait is set.
+Result<Output> Follow(Client& client, v1::Campaign campaign, const Arguments& arguments,
+                      Stream& stream) {
   if (arguments.Bool("no-wait")) {
     Output output = CampaignOutput(std::move(campaign));
     output.tables.clear();
@@ -50,7 +57,35 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
   return CampaignOutput(std::move(campaign));
 }
 
+Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& stream) {
+  v1::StartCampaignRequest start;
+  ASSIGN_OR_RETURN(*start.mutable_spec(), ReadCampaign(arguments));
+  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(start));
+  return Follow(client, std::move(campaign), arguments, stream);
+}
+
+Result<Output> RunProbeRecheck(Client& client, const Arguments& arguments, Stream& stream) {
+  v1::RecheckFindingsRequest request;
+  const std::vector<std::string> findings = arguments.All("FINDING");
+  request.mutable_findings()->Assign(findings.begin(), findings.end());
+  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(request));
+  return Follow(client, std::move(campaign), arguments, stream);
+}
+
 }  // namespace
+
+extern const Command probe_recheck = {
+    .path = "probe recheck",
+    .summary = "Probe the parts of located faults again, after a repair.",
+    .description =
+        "Runs a short campaign over the ports of findings of rule probe_blame and a few others, in "
+        "the class of traffic of the findings. A finding is resolved if the fault is gone. fabricd "
+        "does the same by itself after another finding about the same part is resolved. Ports that "
+        "carry traffic are skipped. Exits as `probe run`.",
+    .example = "fabricctl probe recheck",
+    .options = kProbeRecheckOptions,
+    .run = RunProbeRecheck,
+};
 
 extern const Command probe_run = {
     .path = "probe run",

@@ -36,13 +36,9 @@ Result<subnet::Expectations> ReadExpectations(const Arguments& arguments) {
   expected.several_lanes = arguments.Bool("several-lanes");
   const std::string ratio = arguments.Text("oversubscription");
   if (ratio.empty()) return expected;
-  char* end = nullptr;
-  const double value = std::strtod(ratio.c_str(), &end);
-  if (end != ratio.c_str() + ratio.size() || !(value > 0) || value > 1000)
-    return Status(
-        Code::kInvalidArgument,
-        Format("--oversubscription: expected a number from 0 to 1000, saw {}", Quoted(ratio)));
-  expected.oversubscription_max = value;
+  const auto value = subnet::ParseOversubscription(ratio);
+  if (!value.ok()) return value.status().In("--oversubscription");
+  expected.oversubscription_max = *value;
   return expected;
 }
 

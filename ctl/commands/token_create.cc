@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
-#include "daemon/access/policy.h"
-#include "daemon/access/tokens.h"
+#include "proto/roles.h"
 
 namespace fabric::ctl {
 namespace {
+
+constexpr std::string_view kTokenPrefix = "fabric_";
 
 constexpr Option kTokenCreateOptions[] = {
     {.name = "NAME", .doc = "Name of the person or program.", .required = true},
@@ -26,10 +28,10 @@ constexpr Option kTokenCreateOptions[] = {
      .doc = "Validity period. Default: the token does not expire."},
 };
 
-Result<access::Token> TokenOf(const Arguments& arguments) {
-  access::Token token{.name = arguments.Text("NAME"), .hash = {}, .roles = {}};
-  RETURN_IF_ERROR(access::CheckTokenName(token.name).In("NAME"));
-  auto roles = access::ParseRoles(arguments.Words("role"));
+Result<Token> TokenOf(const Arguments& arguments) {
+  Token token{.name = arguments.Text("NAME"), .hash = {}, .roles = {}};
+  RETURN_IF_ERROR(CheckTokenName(token.name).In("NAME"));
+  auto roles = ParseRoles(arguments.Words("role"));
   if (!roles.ok()) return roles.status().In("--role");
   token.roles = *std::move(roles);
   if (std::ranges::find(token.roles, v1::ROLE_AGENT) != token.roles.end())
@@ -42,10 +44,10 @@ Result<access::Token> TokenOf(const Arguments& arguments) {
 }
 
 Result<Output> RunTokenCreate(Client&, const Arguments& arguments, Stream&) {
-  ASSIGN_OR_RETURN(access::Token token, TokenOf(arguments));
-  ASSIGN_OR_RETURN(const std::string secret, access::MakeToken());
-  token.hash = access::HashOf(secret);
-  const std::string line = access::ToLine(token);
+  ASSIGN_OR_RETURN(Token token, TokenOf(arguments));
+  ASSIGN_OR_RETURN(const std::string secret, MakeSecret(kTokenPrefix));
+  token.hash = HashOfSecret(secret);
+  const std::string line = TokenLine(token);
   Output output;
   output.before = Format(
       "Token, shown once: {}\nLine for the file of fabricd's setting tokens:\n{}", secret, line);

@@ -4,14 +4,17 @@
 
 #include "base/text.h"
 #include "ctl/tables/cells.h"
-#include "daemon/access/policy.h"
+#include "proto/roles.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
 
 std::string RoleWords(const v1::Identity& identity) {
-  if (identity.roles().empty()) return std::string(kAbsent);
-  return access::RoleNames(access::RolesOf(identity));
+  std::vector<std::string> words;
+  if (!identity.roles().empty()) words.push_back(RoleNames(RolesOf(identity)));
+  for (const v1::ScopedRole& scoped : identity.scoped_roles())
+    words.push_back(ScopedRoleText(scoped));
+  return words.empty() ? std::string(kAbsent) : Join(words, "; ");
 }
 
 std::string_view CredentialWord(v1::Credential credential) {
@@ -20,6 +23,7 @@ std::string_view CredentialWord(v1::Credential credential) {
     case v1::CREDENTIAL_CERTIFICATE: return "certificate";
     case v1::CREDENTIAL_TOKEN: return "token";
     case v1::CREDENTIAL_OIDC: return "OIDC token";
+    case v1::CREDENTIAL_JOIN_TOKEN: return "join token";
     default: return kAbsent;
   }
 }

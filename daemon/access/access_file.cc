@@ -6,7 +6,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
-#include "daemon/access/policy.h"
+#include "proto/roles.h"
 
 namespace fabric::access {
 namespace {
@@ -59,6 +59,21 @@ Result<std::vector<v1::Role>> FileEntry::Roles(std::string_view key) const {
   auto roles = ParseRoles(names);
   if (!roles.ok()) return Error(key, roles.status().message());
   return roles;
+}
+
+Result<std::vector<std::uint32_t>> FileEntry::Numbers(std::string_view key) const {
+  const yaml::Node* const value = node_.Find(key);
+  if (value == nullptr) return Error({}, Format("expected a value of '{}', saw none", key));
+  if (value->kind != yaml::Node::Kind::kList || value->items.empty())
+    return Error(key, "expected a list of numbers, saw " + yaml::Seen(*value));
+  std::vector<std::uint32_t> numbers;
+  for (const yaml::Node& item : value->items) {
+    const auto number = ParseNumber<std::uint32_t>(item.text);
+    if (item.kind != yaml::Node::Kind::kText || !number.ok())
+      return Error(key, "expected a list of numbers, saw " + yaml::Seen(item));
+    numbers.push_back(*number);
+  }
+  return numbers;
 }
 
 Status ReadEntries(std::string_view yaml, std::string_view file,

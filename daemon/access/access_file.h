@@ -2,6 +2,7 @@
 // Pure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -27,6 +28,7 @@ class FileEntry {
   Status CheckKeys(std::span<const std::string_view> known) const;
   Result<std::string> Text(std::string_view key) const;             // Must be there, not empty
   Result<std::vector<v1::Role>> Roles(std::string_view key) const;  // At least one
+  Result<std::vector<std::uint32_t>> Numbers(std::string_view key) const;  // At least one
   bool Has(std::string_view key) const { return node_.Find(key) != nullptr; }
 
   // An error at the value of this key, or at the entry.

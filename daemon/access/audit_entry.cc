@@ -7,9 +7,9 @@
 #include <array>
 #include <memory>
 
+#include "base/secret.h"
 #include "base/text.h"
 #include "daemon/access/policy.h"
-#include "daemon/access/tokens.h"
 #include "google/api/annotations.pb.h"
 #include "proto/json.h"
 
@@ -45,11 +45,12 @@ void RemoveSecrets(Message& message) {
   std::vector<const FieldDescriptor*> fields;
   reflection.ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
-    if (std::ranges::find(kSecretFields, field->name()) != kSecretFields.end()) {
+    const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (!is_message && std::ranges::find(kSecretFields, field->name()) != kSecretFields.end()) {
       reflection.ClearField(&message, field);
       if (!field->is_repeated() && field->type() == FieldDescriptor::TYPE_STRING)
         reflection.SetString(&message, field, "removed");
-    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    } else if (is_message) {
       const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
       for (int i = 0; i < count; ++i)
         RemoveSecrets(field->is_repeated() ? *reflection.MutableRepeatedMessage(&message, field, i)
@@ -64,6 +65,8 @@ std::string TargetOf(const google::protobuf::MethodDescriptor& method, const Mes
                      const Message* response) {
   constexpr std::string_view kVersion = "/v1/";
   std::string path = PathOf(method);
+  if (path.empty() && !TextField(request, "node").empty())
+    return CutText("nodes/" + TextField(request, "node"), kReasonBytesMax);
   if (!path.starts_with(kVersion)) return {};
   path = path.substr(kVersion.size());
   path = path.substr(0, path.find(':'));
@@ -74,6 +77,8 @@ std::string TargetOf(const google::protobuf::MethodDescriptor& method, const Mes
                  TextField(request, path.substr(open + 1, close - open - 1)));
   else if (response != nullptr && !TextField(*response, "id").empty())
     path += "/" + TextField(*response, "id");
+  else if (response != nullptr && !TextField(*response, "name").empty())
+    path += "/" + TextField(*response, "name");
   return CutText(std::move(path), kReasonBytesMax);
 }
 
@@ -104,7 +109,7 @@ std::string HashOf(const v1::AuditEntry& entry) {
     coded.SetSerializationDeterministic(true);
     hashed.SerializeToCodedStream(&coded);
   }
-  return HashOf(std::string_view(bytes));
+  return HashOfSecret(bytes);
 }
 
 std::string ToLine(const v1::AuditEntry& entry) {

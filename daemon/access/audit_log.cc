@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "daemon/access/audit_entry.h"
+#include "daemon/store/application_file.h"
 
 namespace fabric::access {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 using store::Database;
 using store::Statement;
 
-constexpr std::int64_t kAuditApplicationId = 0x66616261;  // "faba"
-constexpr std::int64_t kAuditVersion = 1;
 constexpr std::uint64_t kRemovedAtOnceMax = 1'000;
 constexpr std::uint32_t kRowsAtOnce = 1'000;
 
@@ -33,32 +32,10 @@ CREATE TABLE removed (
 INSERT INTO removed VALUES (0, '');
 )";
 
-Result<Database> OpenFile(const std::string& path) {
-  ASSIGN_OR_RETURN(Database database, Database::Open(path));
-  RETURN_IF_ERROR(database.Execute("PRAGMA locking_mode = EXCLUSIVE;"));
-  ASSIGN_OR_RETURN(const std::int64_t application, database.Number("PRAGMA application_id"));
-  ASSIGN_OR_RETURN(const std::int64_t version, database.Number("PRAGMA user_version"));
-  ASSIGN_OR_RETURN(const std::int64_t tables,
-                   database.Number("SELECT count(*) FROM sqlite_schema"));
-  const bool fresh = tables == 0 && application == 0 && version == 0;
-  if (!fresh && application != kAuditApplicationId)
-    return Status(
-        Code::kFailedPrecondition,
-        Format("{}: not an audit log of fabricd: expected application id {:#x}, saw {:#x}", path,
-               kAuditApplicationId, application));
-  if (!fresh && version != kAuditVersion)
-    return Status(
-        Code::kFailedPrecondition,
-        Format("{}: expected version {} of the audit log, saw {}", path, kAuditVersion, version));
-  // An entry is on the disk when its transaction ends.
-  RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
-  if (fresh)
-    RETURN_IF_ERROR(database.Execute(
-        Format("BEGIN IMMEDIATE;{}PRAGMA application_id = {};PRAGMA user_version = {};COMMIT;",
-               kTables, kAuditApplicationId, kAuditVersion)));
-  RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE; COMMIT;"));  // Takes the lock
-  return database;
-}
+constexpr store::ApplicationFile kAuditFile = {.what = "an audit log",
+                                               .application = 0x66616261,  // "faba"
+                                               .version = 1,
+                                               .tables = kTables};
 
 std::int64_t Signed(std::uint64_t sequence) {
   return static_cast<std::int64_t>(
@@ -89,7 +66,7 @@ AuditLog::AuditLog(Database database, Statements statements, std::uint64_t entri
 
 Result<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path, std::uint64_t entries_max,
                                                  OnEntry on_entry) {
-  ASSIGN_OR_RETURN(Database database, OpenFile(path));
+  ASSIGN_OR_RETURN(Database database, store::OpenApplicationFile(path, kAuditFile));
   ASSIGN_OR_RETURN(Statement add, database.Prepare("INSERT INTO entries VALUES (?, ?)"));
   ASSIGN_OR_RETURN(Statement before,
                    database.Prepare("SELECT sequence, entry FROM entries WHERE sequence < ? ORDER "

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "daemon/access/policy.h"
 #include "daemon/access/spiffe_id.h"
+#include "proto/roles.h"
 #include "proto/timestamps.h"
 
 namespace fabric::access {
@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kHeaderBytesMax = 8 << 10;
 constexpr std::string_view kLoopbackName = "loopback";
+constexpr std::string_view kPlainName = "unencrypted";
 
 Status Unknown(std::string message) {
   return {Code::kUnauthenticated, std::move(message)};
@@ -88,8 +89,8 @@ void Authenticator::SetOidc(OidcIssuer issuer) {
 }
 
 Result<Principal> Authenticator::Identify(const Caller& caller, WallTime now) const {
-  const bool loopback = trust_every_address_ || IsLoopback(caller.address);
-  if (!caller.encrypted && !loopback)
+  const bool loopback = IsLoopback(caller.address);
+  if (!caller.encrypted && !loopback && !plain_roles_)
     return Unknown("expected an encrypted connection (TLS), saw one without encryption from " +
                    HostOf(caller.address));
   if (!caller.authorization.empty()) return IdentifyToken(caller, now);
@@ -97,28 +98,41 @@ Result<Principal> Authenticator::Identify(const Caller& caller, WallTime now) co
   if (caller.encrypted)
     return Unknown("expected a client certificate or a bearer token, saw neither");
   Principal principal;
-  principal.identity.set_name(std::string(kLoopbackName));
+  principal.identity.set_name(std::string(loopback ? kLoopbackName : kPlainName));
   principal.identity.set_credential(v1::CREDENTIAL_NONE);
-  SetRoles(loopback_roles_, principal.identity);
+  SetRoles(loopback ? loopback_roles_ : *plain_roles_, principal.identity);
   return principal;
 }
 
 Result<Principal> Authenticator::IdentifyToken(const Caller& caller, WallTime now) const {
   ASSIGN_OR_RETURN(const std::string_view text, BearerToken(caller.authorization));
-  const MutexLock lock(mutex_);
   // A static token has no dots.
-  const bool is_signed = std::ranges::count(text, '.') == 2;
-  return oidc_ && is_signed ? IdentifyOidc(text, now) : IdentifyStatic(text, now);
+  std::optional<OidcIssuer> issuer;
+  if (std::ranges::count(text, '.') == 2) {
+    const MutexLock lock(mutex_);
+    issuer = oidc_;
+  }
+  // Without the lock: a signature takes long to verify.
+  return issuer ? IdentifyOidc(*issuer, text, now) : IdentifyStatic(text, now);
 }
 
-Result<Principal> Authenticator::IdentifyOidc(std::string_view token, WallTime now) const {
-  ASSIGN_OR_RETURN(const OidcIdentity found, ReadOidcToken(*oidc_, token, now));
+Result<Principal> Authenticator::IdentifyOidc(const OidcIssuer& issuer, std::string_view token,
+                                              WallTime now) const {
+  const auto read = ReadOidcToken(issuer, token, now);
+  if (!read.ok()) {
+    if (on_unknown_key_ && !issuer.keys.Knows(token)) on_unknown_key_();
+    return read.status();
+  }
+  const OidcIdentity& found = *read;
   Principal principal{.identity = {}, .nodes = std::vector<std::string>()};
   principal.identity.set_name(found.name);
   principal.identity.set_credential(v1::CREDENTIAL_OIDC);
   *principal.identity.mutable_expires_at() = ToProto(found.expires_at);
+  const MutexLock lock(mutex_);
   std::vector<v1::Role> roles = bindings_.RolesOf(found.name);
+  bindings_.AddScoped(found.name, principal.identity);
   for (const std::string& group : found.groups) {
+    bindings_.AddScoped(group, principal.identity);
     const std::vector<v1::Role> bound = bindings_.RolesOf(group);
     roles.insert(roles.end(), bound.begin(), bound.end());
   }
@@ -128,6 +142,7 @@ Result<Principal> Authenticator::IdentifyOidc(std::string_view token, WallTime n
 }
 
 Result<Principal> Authenticator::IdentifyStatic(std::string_view text, WallTime now) const {
+  const MutexLock lock(mutex_);
   const Token* const token = tokens_.Find(text);
   if (token == nullptr) return Unknown("the bearer token is not known");
   if (token->expires_at && *token->expires_at <= now)
@@ -148,6 +163,8 @@ Result<Principal> Authenticator::IdentifyCertificate(const ClientCertificate& ce
   if (not_after <= now)
     return Unknown(Format("the client certificate of {} expired at {}", name.name,
                           ToString(ToProto(not_after))));
+  if (chain_check_ && !certificate.chain_pem.empty())
+    RETURN_IF_ERROR(chain_check_(certificate.chain_pem));
   Principal principal{.identity = {}, .nodes = std::move(name.nodes)};
   principal.identity.set_name(name.name);
   principal.identity.set_credential(v1::CREDENTIAL_CERTIFICATE);
@@ -157,6 +174,7 @@ Result<Principal> Authenticator::IdentifyCertificate(const ClientCertificate& ce
     const MutexLock lock(mutex_);
     const std::vector<v1::Role> bound = bindings_.RolesOf(name.name);
     roles.insert(roles.end(), bound.begin(), bound.end());
+    bindings_.AddScoped(name.name, principal.identity);
   }
   SetRoles(std::move(roles), principal.identity);
   return principal;

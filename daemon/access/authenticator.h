@@ -2,6 +2,7 @@
 // its address when the connection is not encrypted. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,13 +37,20 @@ class Authenticator {
   Authenticator(std::string trust_domain, std::vector<v1::Role> loopback_roles)
       : trust_domain_(std::move(trust_domain)), loopback_roles_(std::move(loopback_roles)) {}
 
-  // Gives callers without encryption the roles of loopback callers, from any address. For networks
-  // of tests only. Call before the first caller.
-  void TrustEveryAddress() { trust_every_address_ = true; }
+  // Roles of callers without encryption from other addresses, for networks of tests only. Without
+  // it, they are refused. Call before the first caller.
+  void SetPlainRoles(std::vector<v1::Role> roles) { plain_roles_ = std::move(roles); }
+  // Verifies the chain of each client certificate again, so that a revocation counts on connections
+  // that are open. UNAUTHENTICATED: refused. Call before the first caller.
+  using ChainCheck = std::function<Status(std::string_view chain_pem)>;
+  void SetChainCheck(ChainCheck check) { chain_check_ = std::move(check); }
   void SetTokens(TokenList tokens) EXCLUDES(mutex_);
   void SetBindings(RoleBindings bindings) EXCLUDES(mutex_);
   // Accepts tokens of this issuer; their roles are those of the bindings.
   void SetOidc(OidcIssuer issuer) EXCLUDES(mutex_);
+
+  // Called when an OIDC token names a key that is not known. Call before the first caller.
+  void SetOnUnknownKey(std::function<void()> call) { on_unknown_key_ = std::move(call); }
 
   // UNAUTHENTICATED with the reason. A token counts before a certificate, and an invalid
   // token is refused.
@@ -50,14 +58,17 @@ class Authenticator {
 
  private:
   Result<Principal> IdentifyToken(const Caller& caller, WallTime now) const EXCLUDES(mutex_);
-  Result<Principal> IdentifyStatic(std::string_view token, WallTime now) const REQUIRES(mutex_);
-  Result<Principal> IdentifyOidc(std::string_view token, WallTime now) const REQUIRES(mutex_);
+  Result<Principal> IdentifyStatic(std::string_view token, WallTime now) const EXCLUDES(mutex_);
+  Result<Principal> IdentifyOidc(const OidcIssuer& issuer, std::string_view token,
+                                 WallTime now) const EXCLUDES(mutex_);
   Result<Principal> IdentifyCertificate(const ClientCertificate& certificate, WallTime now) const
       EXCLUDES(mutex_);
 
   const std::string trust_domain_;
   const std::vector<v1::Role> loopback_roles_;
-  bool trust_every_address_ = false;
+  std::optional<std::vector<v1::Role>> plain_roles_;
+  ChainCheck chain_check_;
+  std::function<void()> on_unknown_key_;
   mutable Mutex mutex_;
   TokenList tokens_ GUARDED_BY(mutex_);
   RoleBindings bindings_ GUARDED_BY(mutex_);

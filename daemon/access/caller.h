@@ -15,6 +15,7 @@ struct ClientCertificate {
   std::vector<std::string> uris;       // Subject alternative names: "spiffe://example.org/node/n1"
   std::vector<std::string> dns_names;  // Subject alternative names
   std::chrono::system_clock::time_point not_after;
+  std::string chain_pem = {};  // The certificate first, PEM; empty: it is not verified again
 };
 
 struct Caller {

@@ -44,11 +44,18 @@ v1::AuditEntry Gate::EntryOf(const Caller& caller, const v1::Identity* identity,
   return entry;
 }
 
-Result<Principal> Gate::Admit(const Caller& caller, const Need& need, const MakeSubject& subject) {
+Result<Principal> Gate::Admit(const Caller& caller, const Need& need, const MakeSubject& subject,
+                              const MakeParts& parts) {
   Result<Principal> principal = authenticator_.Identify(caller, clock_.Now().wall);
   if (!principal.ok())
     return Refuse(caller, nullptr, need, subject ? subject() : Subject(), principal.status());
-  if (Status status = Check(principal->identity, need); !status.ok())
+  Status status = Check(principal->identity, need);
+  if (!status.ok() && HasScoped(principal->identity, need)) {
+    auto about = parts ? parts() : std::vector<Part>{Part()};
+    if (!about.ok()) return about.status();
+    status = CheckScopes(principal->identity, need, *about);
+  }
+  if (!status.ok())
     return Refuse(caller, &principal->identity, need, subject ? subject() : Subject(),
                   std::move(status));
   return principal;

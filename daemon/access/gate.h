@@ -17,6 +17,7 @@
 #include "daemon/access/caller.h"
 #include "daemon/access/denied_limit.h"
 #include "daemon/access/policy.h"
+#include "daemon/access/scopes.h"
 
 namespace fabric::access {
 
@@ -45,8 +46,11 @@ class Gate {
 
   // The caller, if it has one of the roles. UNAUTHENTICATED or PERMISSION_DENIED otherwise, which
   // is counted and recorded. `subject` is called for a refused call only.
+  // `parts`: what the call is about; without it, roles for a part of the fabric permit reads only.
+  // Its failure is returned.
   using MakeSubject = std::function<Subject()>;
-  Result<Principal> Admit(const Caller& caller, const Need& need, const MakeSubject& subject = {});
+  Result<Principal> Admit(const Caller& caller, const Need& need, const MakeSubject& subject = {},
+                          const MakeParts& parts = {});
 
   // An agent on AgentLink. `node`: that its Hello names; nullptr before the Hello.
   Status AdmitAgent(const Caller& caller, const std::string* node);
@@ -57,6 +61,10 @@ class Gate {
   Status AfterChange(const Principal& principal, const Caller& caller, const Need& need,
                      Subject subject, const Status& result);
 
+  // Counts and records a refused call. `identity`: null if it is not known. Returns `why`.
+  Status Refuse(const Caller& caller, const v1::Identity* identity, const Need& need,
+                Subject subject, Status why) EXCLUDES(mutex_);
+
   // Writes summaries of denied calls that are due, or all of them, and entries that the disk
   // refused before. Call once a second.
   Status Flush(bool all = false);
@@ -65,8 +73,6 @@ class Gate {
   GateCounts counts() const EXCLUDES(mutex_);
 
  private:
-  Status Refuse(const Caller& caller, const v1::Identity* identity, const Need& need,
-                Subject subject, Status why) EXCLUDES(mutex_);
   v1::AuditEntry EntryOf(const Caller& caller, const v1::Identity* identity,
                          std::string_view method, Subject subject, WallTime now) const;
 

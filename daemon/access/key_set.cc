@@ -210,6 +210,12 @@ const KeySet::Key* KeySet::Find(std::string_view id, std::string_view algorithm)
   return nullptr;
 }
 
+bool KeySet::Knows(std::string_view token) const {
+  if (token.size() > kTokenBytesMax) return true;
+  const auto header = HeaderOf(token.substr(0, token.find('.')));
+  return !header.ok() || Find(Member(*header, "kid"), Member(*header, "alg")) != nullptr;
+}
+
 Result<std::string> KeySet::Open(std::string_view token) const {
   const auto parts = Split(token, '.');
   if (token.size() > kTokenBytesMax || parts.size() != 3)

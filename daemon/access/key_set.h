@@ -24,6 +24,10 @@ class KeySet {
   // key, and the type of the key decides about the algorithm.
   Result<std::string> Open(std::string_view token) const;
 
+  // False if Open() refuses the token because its key is not in the set, and not for another
+  // reason.
+  bool Knows(std::string_view token) const;
+
   std::size_t size() const { return keys_.size(); }
 
  private:

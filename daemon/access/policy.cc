@@ -2,23 +2,13 @@
 
 #include <algorithm>
 
-#include "base/suggest.h"
 #include "base/text.h"
+#include "proto/roles.h"
 
 namespace fabric::access {
 namespace {
 
 constexpr std::string_view kReflection = "grpc.reflection.v1alpha.ServerReflection";
-
-struct NamedRole {
-  v1::Role role;
-  std::string_view name;
-};
-constexpr NamedRole kRoles[] = {{v1::ROLE_VIEWER, "viewer"},
-                                {v1::ROLE_OPERATOR, "operator"},
-                                {v1::ROLE_ADMIN, "admin"},
-                                {v1::ROLE_AGENT, "agent"},
-                                {v1::ROLE_METRICS, "metrics"}};
 
 // 0: the role is outside of the order.
 int RankOf(v1::Role role) {
@@ -37,8 +27,12 @@ Need NeedOf(const google::protobuf::MethodDescriptor& method) {
   return need;
 }
 
+bool IsForAnyone(const google::protobuf::MethodDescriptor& method) {
+  return method.options().GetExtension(v1::required_role) == v1::ROLE_ANYONE;
+}
+
 bool Includes(v1::Role held, v1::Role needed) {
-  if (held == needed) return held != v1::ROLE_UNSPECIFIED;
+  if (held == needed) return held != v1::ROLE_UNSPECIFIED && held != v1::ROLE_ANYONE;
   return RankOf(needed) > 0 && RankOf(held) > RankOf(needed);
 }
 
@@ -58,53 +52,6 @@ bool IsRecorded(const Need& need) {
   return std::ranges::any_of(need.any_of, [](v1::Role role) {
     return role == v1::ROLE_OPERATOR || role == v1::ROLE_ADMIN;
   });
-}
-
-std::string RoleName(v1::Role role) {
-  for (const NamedRole& row : kRoles)
-    if (row.role == role) return std::string(row.name);
-  return Format("role {}", static_cast<int>(role));
-}
-
-std::string RoleNames(std::span<const v1::Role> roles) {
-  std::vector<std::string> names;
-  for (const v1::Role role : roles) names.push_back(RoleName(role));
-  return names.empty() ? "no role" : Join(names, ", ");
-}
-
-std::vector<v1::Role> RolesOf(const v1::Identity& identity) {
-  std::vector<v1::Role> roles;
-  for (const int role : identity.roles()) roles.push_back(static_cast<v1::Role>(role));
-  return roles;
-}
-
-Result<v1::Role> ParseRole(std::string_view name) {
-  Candidates names;
-  for (const NamedRole& row : kRoles) {
-    if (row.name == name) return row.role;
-    names.push_back(row.name);
-  }
-  return Status(
-      Code::kInvalidArgument,
-      UnknownName("role", name, names, ": expected viewer, operator, admin, agent or metrics"));
-}
-
-Result<std::vector<v1::Role>> ParseRoles(const std::vector<std::string>& names) {
-  std::vector<v1::Role> roles;
-  for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(const v1::Role role, ParseRole(name));
-    roles.push_back(role);
-  }
-  std::ranges::sort(roles);
-  roles.erase(std::unique(roles.begin(), roles.end()), roles.end());
-  return roles;
-}
-
-void SetRoles(std::vector<v1::Role> roles, v1::Identity& identity) {
-  std::ranges::sort(roles);
-  roles.erase(std::unique(roles.begin(), roles.end()), roles.end());
-  identity.clear_roles();
-  for (const v1::Role role : roles) identity.add_roles(role);
 }
 
 }  // namespace fabric::access

@@ -3,7 +3,6 @@
 
 #include <google/protobuf/descriptor.h>
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +23,9 @@ struct Need {
 // Server reflection of gRPC needs VIEWER.
 Need NeedOf(const google::protobuf::MethodDescriptor& method);
 
+// The method checks a secret in its request instead of a role.
+bool IsForAnyone(const google::protobuf::MethodDescriptor& method);
+
 // VIEWER, OPERATOR and ADMIN include the roles before them.
 bool Includes(v1::Role held, v1::Role needed);
 
@@ -32,16 +34,5 @@ Status Check(const v1::Identity& identity, const Need& need);
 
 // True for what the audit log records: methods that need OPERATOR or ADMIN.
 bool IsRecorded(const Need& need);
-
-// "operator"
-std::string RoleName(v1::Role role);
-// "operator, metrics"; "no role"
-std::string RoleNames(std::span<const v1::Role> roles);
-std::vector<v1::Role> RolesOf(const v1::Identity& identity);
-// INVALID_ARGUMENT with the closest name: "unknown role 'opertor'; did you mean 'operator'?"
-Result<v1::Role> ParseRole(std::string_view name);
-// Of a list of words; sorted, without repetitions.
-Result<std::vector<v1::Role>> ParseRoles(const std::vector<std::string>& names);
-void SetRoles(std::vector<v1::Role> roles, v1::Identity& identity);
 
 }  // namespace fabric::access

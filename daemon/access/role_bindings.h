@@ -11,6 +11,7 @@
 namespace fabric::access {
 
 // - {identity: "spiffe://example.org/ops/*", roles: [operator]}
+// - {identity: "oidc-group:rack-1", roles: [operator], nodes: "gpu-1*", rails: [0, 1]}
 class RoleBindings {
  public:
   RoleBindings() = default;
@@ -18,13 +19,18 @@ class RoleBindings {
   static Result<RoleBindings> Parse(std::string_view yaml, std::string_view file);
 
   // Of all entries that match; `*` matches any text, `?` any character.
+  // Those for the whole fabric.
   std::vector<v1::Role> RolesOf(std::string_view identity) const;
+  // Adds those for a part of it.
+  void AddScoped(std::string_view identity, v1::Identity& out) const;
   std::size_t size() const { return bindings_.size(); }
 
  private:
   struct Binding {
     std::string identity;  // Pattern
     std::vector<v1::Role> roles;
+    v1::ScopedRole scope;  // Without a role
+    bool IsScoped() const { return !scope.nodes().empty() || !scope.rails().empty(); }
   };
   std::vector<Binding> bindings_;
 };

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "daemon/access/policy.h"
+#include "proto/roles.h"
 
 namespace fabric::access {
 namespace {

@@ -1,36 +1,15 @@
-// Static bearer tokens: 256 random bits, kept as SHA-256. Tokens need no salt and no slow hash,
-// because they are not chosen by people. Pure, but for MakeToken.
+// Static bearer tokens of a site. Pure.
 #pragma once
 
-#include <optional>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/clock.h"
 #include "base/status.h"
-#include "fabric/v1/access.pb.h"
+#include "proto/roles.h"
 
 namespace fabric::access {
-
-// A new token: "fabric_" and 43 characters. Secret.
-Result<std::string> MakeToken();
-// SHA-256, 64 hexadecimal digits.
-std::string HashOf(std::string_view token);
-
-struct Token {
-  std::string name;  // "ci"; letters, digits and any of ._@-
-  std::string hash;
-  std::vector<v1::Role> roles;
-  std::optional<WallTime> expires_at = {};
-};
-
-// INVALID_ARGUMENT unless tokens can have this name.
-Status CheckTokenName(const std::string& name);
-
-// The line of the token file, with its newline:
-// - {name: ci, sha256: 9f..., roles: [operator], expires: 2027-02-21T00:00:00Z}
-std::string ToLine(const Token& token);
 
 class TokenList {
  public:
@@ -39,12 +18,13 @@ class TokenList {
   // certificate. INVALID_ARGUMENT with file, position, expected and seen; never with a hash.
   static Result<TokenList> Parse(std::string_view yaml, std::string_view file);
 
-  // nullptr: the list has no such token. The time that it takes does not depend on the hashes.
+  // nullptr: the list has no such token. It is found by its hash, so that the time of the search
+  // reveals nothing about the token.
   const Token* Find(std::string_view token) const;
   std::size_t size() const { return tokens_.size(); }
 
  private:
-  std::vector<Token> tokens_;
+  std::map<std::string, Token, std::less<>> tokens_;  // By hash
 };
 
 }  // namespace fabric::access

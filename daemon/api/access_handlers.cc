@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "daemon/control/listing/list_call.h"
@@ -33,7 +34,7 @@ std::uint64_t SequenceOf(const std::string& key) {
 
 Status GetIdentity(const AccessContext& context, const v1::GetIdentityRequest&,
                    v1::Identity& response, Moment) {
-  response = context.identity;
+  response = context.principal.identity;
   return {};
 }
 
@@ -51,6 +52,103 @@ Status ListAuditEntries(const AccessContext& context, const v1::ListAuditEntries
 Status VerifyAuditLog(const AccessContext& context, const v1::VerifyAuditLogRequest&,
                       v1::AuditVerification& response, Moment) {
   ASSIGN_OR_RETURN(response, context.audit.Verify());
+  return {};
+}
+
+Result<join::JoinService*> JoinOf(const AccessContext& context) {
+  if (context.join != nullptr) return context.join;
+  return Status(Code::kFailedPrecondition,
+                "joining is off: expected the settings join-ca and join-ca-key of fabricd");
+}
+
+Status GetAuthority(const AccessContext& context, const v1::GetAuthorityRequest&,
+                    v1::Authority& response, Moment now) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  RETURN_IF_ERROR(service->Admit(context.caller, now));
+  response = service->Authority();
+  return {};
+}
+
+Status JoinNode(const AccessContext& context, const v1::JoinNodeRequest& request,
+                v1::JoinNodeResponse& response, Moment now) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  RETURN_IF_ERROR(service->Admit(context.caller, now));
+  std::string by;
+  auto joined = service->Join(context.caller, request, now, by);
+  v1::Identity& identity = context.principal.identity;
+  identity.set_name(by);
+  if (!by.empty()) identity.set_credential(v1::CREDENTIAL_JOIN_TOKEN);
+  if (!joined.ok()) return joined.status();
+  response = *std::move(joined);
+  return {};
+}
+
+Status RenewNode(const AccessContext& context, const v1::RenewNodeRequest& request,
+                 v1::JoinNodeResponse& response, Moment now) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  ASSIGN_OR_RETURN(response, service->Renew(context.principal, request, now));
+  return {};
+}
+
+Status CreateJoinToken(const AccessContext& context, const v1::CreateJoinTokenRequest& request,
+                       v1::JoinToken& response, Moment now) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  ASSIGN_OR_RETURN(response, service->CreateToken(request, now));
+  return {};
+}
+
+Status DeleteJoinToken(const AccessContext& context, const v1::DeleteJoinTokenRequest& request,
+                       v1::JoinToken& response, Moment) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  ASSIGN_OR_RETURN(response, service->registry().DeleteToken(request.name()));
+  return {};
+}
+
+Status ApproveJoinRequest(const AccessContext& context,
+                          const v1::ApproveJoinRequestRequest& request, v1::JoinRequest& response,
+                          Moment now) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  ASSIGN_OR_RETURN(response, service->registry().Approve(request, now.wall));
+  return {};
+}
+
+Status DenyJoinRequest(const AccessContext& context, const v1::DenyJoinRequestRequest& request,
+                       v1::JoinRequest& response, Moment now) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  ASSIGN_OR_RETURN(response, service->registry().Deny(request, now.wall));
+  return {};
+}
+
+// `found`: at most kEntriesOfTurn elements, sorted by `key`.
+template <class Element>
+void OfferAll(const std::vector<Element>& found, const std::string& (Element::*key)() const,
+              google::protobuf::RepeatedPtrField<Element>& list, control::ListTurn& turn) {
+  auto at = found.begin();
+  for (; at != found.end() && turn.HasRoom(); ++at) turn.Offer(((*at).*key)(), *at, list);
+  turn.End(at == found.end() && found.size() < kEntriesOfTurn);
+}
+
+Status ListJoinTokens(const AccessContext& context, const v1::ListJoinTokensRequest&,
+                      v1::ListJoinTokensResponse& response, control::ListTurn& turn) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  OfferAll(service->registry().Tokens(turn.after(), kEntriesOfTurn), &v1::JoinToken::name,
+           *response.mutable_tokens(), turn);
+  return {};
+}
+
+Status ListJoinRequests(const AccessContext& context, const v1::ListJoinRequestsRequest&,
+                        v1::ListJoinRequestsResponse& response, control::ListTurn& turn) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  OfferAll(service->registry().Requests(turn.after(), kEntriesOfTurn), &v1::JoinRequest::id,
+           *response.mutable_requests(), turn);
+  return {};
+}
+
+Status ListNodeCertificates(const AccessContext& context, const v1::ListNodeCertificatesRequest&,
+                            v1::ListNodeCertificatesResponse& response, control::ListTurn& turn) {
+  ASSIGN_OR_RETURN(join::JoinService* const service, JoinOf(context));
+  OfferAll(service->registry().Certificates(turn.after(), kEntriesOfTurn),
+           &v1::NodeCertificate::node, *response.mutable_certificates(), turn);
   return {};
 }
 
@@ -82,6 +180,16 @@ constexpr AccessHandler kAccessHandlers[] = {
     MakeAccessHandler<&GetIdentity>(&GetIdentity),
     MakeAccessListHandler<&ListAuditEntries>(&ListAuditEntries),
     MakeAccessHandler<&VerifyAuditLog>(&VerifyAuditLog),
+    MakeAccessHandler<&GetAuthority>(&GetAuthority),
+    MakeAccessHandler<&JoinNode>(&JoinNode),
+    MakeAccessHandler<&RenewNode>(&RenewNode),
+    MakeAccessHandler<&CreateJoinToken>(&CreateJoinToken),
+    MakeAccessListHandler<&ListJoinTokens>(&ListJoinTokens),
+    MakeAccessHandler<&DeleteJoinToken>(&DeleteJoinToken),
+    MakeAccessListHandler<&ListJoinRequests>(&ListJoinRequests),
+    MakeAccessHandler<&ApproveJoinRequest>(&ApproveJoinRequest),
+    MakeAccessHandler<&DenyJoinRequest>(&DenyJoinRequest),
+    MakeAccessListHandler<&ListNodeCertificates>(&ListNodeCertificates),
 };
 
 const FieldDescriptor* AuthorOf(const google::protobuf::Descriptor& type) {

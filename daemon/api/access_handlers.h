@@ -1,4 +1,4 @@
-// Handlers of the rpcs about identities and the audit log. They need no controller.
+// Handlers of the rpcs about identities, the audit log and joining nodes. They need no controller.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -9,7 +9,10 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "daemon/access/audit_log.h"
+#include "daemon/access/authenticator.h"
+#include "daemon/access/caller.h"
 #include "daemon/control/listing/list_turn.h"
+#include "daemon/join/join_service.h"
 #include "fabric/v1/access.pb.h"
 
 namespace fabric::api {
@@ -17,7 +20,10 @@ namespace fabric::api {
 // What these handlers use.
 struct AccessContext {
   access::AuditLog& audit;
-  const v1::Identity& identity;  // Of the caller
+  join::JoinService* join;  // Null: joining is off
+  const access::Caller& caller;
+  // Of the caller. A method for anyone sets the identity once the secret in its request proves it.
+  access::Principal& principal;
 };
 
 struct AccessHandler {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "daemon/api/caller_certificate.h"
 #include "daemon/api/caught.h"
 #include "daemon/api/grpc_caller.h"
 #include "daemon/api/grpc_status.h"
@@ -17,6 +16,7 @@ namespace fabric::api {
 namespace {
 
 constexpr Duration kSweepEvery = std::chrono::milliseconds(100);
+constexpr std::size_t kRecheckedAtOnce = 256;
 
 SteadyTime Now() {
   return SystemClock().Now().steady;
@@ -210,19 +210,30 @@ void AgentFront::Close(SessionId session, const Status& status) {
   if (at != sessions_.end() && at->second.stream != nullptr) at->second.stream->Close(status);
 }
 
-void AgentFront::EndRefused(const std::function<Status(std::string_view)>& verify) {
-  std::vector<std::pair<SessionId, std::string>> chains;
-  {
-    const MutexLock lock(mutex_);
-    for (const auto& [id, session] : sessions_)
-      if (!session.chain_pem.empty()) chains.emplace_back(id, session.chain_pem);
-  }
-  for (const auto& [id, chain] : chains) {
-    const Status status = verify(chain);
-    if (status.ok()) continue;
-    const MutexLock lock(mutex_);
-    const auto at = sessions_.find(id);
-    if (at != sessions_.end() && at->second.stream != nullptr) at->second.stream->Fail(status);
+void AgentFront::Recheck() {
+  struct Checked {
+    SessionId id;
+    access::Caller caller;
+    std::string node;
+  };
+  SessionId after;
+  while (true) {
+    std::vector<Checked> part;
+    {
+      const MutexLock lock(mutex_);
+      for (auto at = sessions_.upper_bound(after);
+           at != sessions_.end() && part.size() < kRecheckedAtOnce; ++at)
+        part.push_back({at->first, at->second.caller, at->second.node});
+    }
+    if (part.empty()) return;
+    after = part.back().id;
+    for (const Checked& one : part) {
+      const Status status = Admit(one.caller, one.node.empty() ? nullptr : &one.node);
+      if (status.ok()) continue;
+      const MutexLock lock(mutex_);
+      const auto at = sessions_.find(one.id);
+      if (at != sessions_.end() && at->second.stream != nullptr) at->second.stream->Fail(status);
+    }
   }
 }
 
@@ -230,6 +241,13 @@ void AgentFront::EndAll(const Status& status) {
   const MutexLock lock(mutex_);
   for (const auto& [id, session] : sessions_)
     if (session.stream != nullptr) session.stream->Fail(status);
+}
+
+void AgentFront::OnRenewed(const std::string& node, const access::ClientCertificate& certificate) {
+  const MutexLock lock(mutex_);
+  for (auto& [id, session] : sessions_)
+    if (session.node == node && session.caller.certificate)
+      session.caller.certificate = certificate;
 }
 
 void AgentFront::Stop(const Status& status) {
@@ -252,10 +270,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* AgentFront::Connect
   const SessionId id(++last_session_);
   auto* const stream = new Stream(*this, *context, id);
   const bool full = sessions_.size() >= Limit("agent_streams");
-  sessions_.emplace(id, Session{.stream = stream,
-                                .caller = std::move(caller),
-                                .opened_at = Now(),
-                                .chain_pem = CallerChain(*context)});
+  sessions_.emplace(id, Session{.stream = stream, .caller = std::move(caller), .opened_at = Now()});
   if (!stopped_.ok())
     stream->Close(stopped_);
   else if (!admitted.ok())
@@ -325,7 +340,10 @@ bool AgentFront::ServeNext() {
     memory_ -= item.memory;
     session.queued = false;
     if (session.failed) item.message.reset();
-    if (item.message && item.message->has_hello()) caller = session.caller;
+    if (item.message && item.message->has_hello()) {
+      caller = session.caller;
+      session.node = item.message->hello().node().name();
+    }
   }
   const Status status = Caught([&] { return Deliver(id, caller, item); });
   const MutexLock lock(mutex_);

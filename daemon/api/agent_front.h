@@ -66,8 +66,13 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   void Send(SessionId session, const v1::ControllerMessage& message) override EXCLUDES(mutex_);
   void Close(SessionId session, const Status& status) override EXCLUDES(mutex_);
 
-  // Closes the sessions whose certificate chain `verify` refuses, such as after a revocation.
-  void EndRefused(const std::function<Status(std::string_view chain_pem)>& verify) EXCLUDES(mutex_);
+  // Asks the listener again whether each session is admitted, and closes those that are not: after
+  // a revocation, or when a certificate has expired. Call every few seconds.
+  void Recheck() EXCLUDES(mutex_);
+  // The node has a new certificate: its session continues with that. `chain_pem`: see
+  // access::ClientCertificate.
+  void OnRenewed(const std::string& node, const access::ClientCertificate& certificate)
+      EXCLUDES(mutex_);
 
   // Closes every session with this status; agents may connect again.
   void EndAll(const Status& status) EXCLUDES(mutex_);
@@ -87,7 +92,7 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
     Stream* stream;  // Deletes itself; nullptr once it has
     access::Caller caller;
     SteadyTime opened_at;
-    std::string chain_pem = {};  // Certificates of the agent; empty without TLS
+    std::string node = {};  // Of its Hello
     AgentInbox inbox = {};
     bool greeted = false;
     bool queued = false;  // In urgent_ or turns_

@@ -5,6 +5,7 @@
 #include <grpcpp/server_context.h>
 
 #include <string>
+#include <utility>
 
 namespace fabric::api {
 namespace {
@@ -13,12 +14,14 @@ constexpr const char* kInsecure = "insecure";  // gRPC's type of connections wit
 
 }  // namespace
 
-access::ClientCertificate ToClientCertificate(const tls::Certificate& certificate) {
+access::ClientCertificate ToClientCertificate(const tls::Certificate& certificate,
+                                              std::string chain_pem) {
   return {.common_name = certificate.common_name,
           .uris = certificate.uris,
           .dns_names = certificate.dns_names,
           .not_after = std::chrono::time_point_cast<std::chrono::system_clock::duration>(
-              certificate.not_after)};
+              certificate.not_after),
+          .chain_pem = std::move(chain_pem)};
 }
 
 std::optional<access::ClientCertificate> CallerCertificate(const grpc::ServerContextBase& context) {
@@ -26,22 +29,15 @@ std::optional<access::ClientCertificate> CallerCertificate(const grpc::ServerCon
   if (connection == nullptr) return std::nullopt;
   const auto pem = connection->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
   if (pem.empty()) return std::nullopt;
-  const auto certificate = tls::ParseCertificate({pem.front().data(), pem.front().size()});
+  std::string chain(pem.front().data(), pem.front().size());
+  const auto certificate = tls::ParseCertificate(chain);
   // Names that cannot be read identify no one.
   if (!certificate.ok()) return access::ClientCertificate();
-  return ToClientCertificate(*certificate);
-}
-
-std::string CallerChain(const grpc::ServerContextBase& context) {
-  const auto connection = context.auth_context();
-  if (connection == nullptr) return {};
   // On a server, the chain does not contain the certificate itself.
-  std::string pem;
-  for (const char* const property :
-       {GRPC_X509_PEM_CERT_PROPERTY_NAME, GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME})
-    for (const grpc::string_ref& part : connection->FindPropertyValues(property))
-      pem.append(part.data(), part.size()).append("\n");
-  return pem;
+  for (const grpc::string_ref& part :
+       connection->FindPropertyValues(GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME))
+    chain.append("\n").append(part.data(), part.size());
+  return ToClientCertificate(*certificate, std::move(chain));
 }
 
 bool IsEncrypted(const grpc::ServerContextBase& context) {

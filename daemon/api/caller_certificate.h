@@ -13,13 +13,11 @@ class ServerContextBase;
 
 namespace fabric::api {
 
-access::ClientCertificate ToClientCertificate(const tls::Certificate& certificate);
+access::ClientCertificate ToClientCertificate(const tls::Certificate& certificate,
+                                              std::string chain_pem);
 
 // Empty without TLS, and if the client presented none.
 std::optional<access::ClientCertificate> CallerCertificate(const grpc::ServerContextBase& context);
-
-// The certificate with its chain, PEM. Empty as above.
-std::string CallerChain(const grpc::ServerContextBase& context);
 
 // The connection uses TLS.
 bool IsEncrypted(const grpc::ServerContextBase& context);

@@ -9,17 +9,19 @@
 
 #include "daemon/api/access_handlers.h"
 #include "daemon/api/caught.h"
+#include "daemon/api/request_parts.h"
 
 namespace fabric::api {
 
 Api::Api(control::Controller& controller, access::Gate& gate, const Clock& clock,
-         CallMetrics& metrics)
-    : controller_(controller), gate_(gate), clock_(clock), metrics_(metrics) {}
+         CallMetrics& metrics, join::JoinService* join)
+    : controller_(controller), gate_(gate), clock_(clock), metrics_(metrics), join_(join) {}
 
 Status Api::Call(const CallContext& context, const google::protobuf::MethodDescriptor& method,
                  const google::protobuf::Message& request, google::protobuf::Message& response) {
   const Moment begin = clock_.Now();
   const Status status = Caught([&] { return Admitted(context, method, request, response, begin); });
+  if (context.transport == kRecheck) return status;
   metrics_.Count(
       {.method = method.name(), .transport = std::string(context.transport), .code = status.code()},
       clock_.Now().steady - begin.steady);
@@ -29,27 +31,54 @@ Status Api::Call(const CallContext& context, const google::protobuf::MethodDescr
 Status Api::Admitted(const CallContext& context, const google::protobuf::MethodDescriptor& method,
                      const google::protobuf::Message& request, google::protobuf::Message& response,
                      Moment now) {
+  if (access::IsForAnyone(method))
+    return AnswerAnyone(context.caller, method, request, response, now);
   const access::Need need = access::NeedOf(method);
-  ASSIGN_OR_RETURN(const access::Principal principal, gate_.Admit(context.caller, need, [&] {
-    return access::Gate::SubjectOf(method, request, nullptr);
-  }));
+  ASSIGN_OR_RETURN(
+      access::Principal principal,
+      gate_.Admit(
+          context.caller, need, [&] { return access::Gate::SubjectOf(method, request, nullptr); },
+          [&] { return PartsOf(controller_, request, now); }));
   if (method.server_streaming()) return {};
-  if (!access::IsRecorded(need)) return Answer(principal, request, response, now);
+  if (!access::IsRecorded(need)) return Answer(context.caller, principal, request, response, now);
   RETURN_IF_ERROR(gate_.BeforeChange());
-  const Status status = Caught([&] { return Answer(principal, request, response, now); });
+  const Status status =
+      Caught([&] { return Answer(context.caller, principal, request, response, now); });
   const Status recorded = gate_.AfterChange(
       principal, context.caller, need,
       access::Gate::SubjectOf(method, request, status.ok() ? &response : nullptr), status);
   return status.ok() ? recorded : status;
 }
 
-Status Api::Answer(const access::Principal& principal, const google::protobuf::Message& request,
-                   google::protobuf::Message& response, Moment now) {
-  if (const AccessHandler* const handler = FindAccessHandler(*request.GetDescriptor()))
-    return CallAccessHandler(*handler, {.audit = gate_.audit(), .identity = principal.identity},
-                             request, response, now);
+// The secret in the request proves who the caller is, so that it is recorded once it is answered.
+Status Api::AnswerAnyone(const access::Caller& caller,
+                         const google::protobuf::MethodDescriptor& method,
+                         const google::protobuf::Message& request,
+                         google::protobuf::Message& response, Moment now) {
+  const access::Need need{.what = method.name(), .any_of = {}};
+  RETURN_IF_ERROR(gate_.BeforeChange());
+  access::Principal principal;
+  const Status status = Caught([&] { return Answer(caller, principal, request, response, now); });
+  const auto subject = [&] { return access::Gate::SubjectOf(method, request, nullptr); };
+  if (status.code() == Code::kUnauthenticated || status.code() == Code::kPermissionDenied)
+    return gate_.Refuse(caller, nullptr, need, subject(), status);
+  if (principal.identity.name().empty()) return status;
+  const Status recorded = gate_.AfterChange(principal, caller, need, subject(), status);
+  return status.ok() ? recorded : status;
+}
+
+Status Api::Answer(const access::Caller& caller, access::Principal& principal,
+                   const google::protobuf::Message& request, google::protobuf::Message& response,
+                   Moment now) {
   const auto signed_request = WithAuthor(principal.identity, request);
-  return controller_.Call(signed_request == nullptr ? request : *signed_request, response, now);
+  const google::protobuf::Message& asked = signed_request == nullptr ? request : *signed_request;
+  if (const AccessHandler* const handler = FindAccessHandler(*request.GetDescriptor()))
+    return CallAccessHandler(
+        *handler, {.audit = gate_.audit(), .join = join_, .caller = caller, .principal = principal},
+        asked, response, now);
+  if (other_)
+    if (auto status = other_(asked, response, now)) return *std::move(status);
+  return controller_.Call(asked, response, now);
 }
 
 MetricsInput ReadMetrics(control::Controller& controller, const access::Gate& gate,

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -12,6 +14,7 @@
 #include "daemon/api/call_metrics.h"
 #include "daemon/api/metrics.h"
 #include "daemon/control/controller.h"
+#include "daemon/join/join_service.h"
 
 namespace google::protobuf {
 class Message;
@@ -22,8 +25,10 @@ namespace fabric::api {
 
 struct CallContext {
   const access::Caller& caller;
-  std::string_view transport;  // "grpc" or "rest"
+  std::string_view transport;  // "grpc", "rest" or kRecheck
 };
+// Whether a caller may still read a stream that it has. Not a call in the metrics.
+inline constexpr std::string_view kRecheck = "recheck";
 
 // How a front calls the API. Safe to call from any thread. For a method that streams, the call only
 // checks whether the caller may; the front streams.
@@ -31,11 +36,18 @@ using CallFunction = std::function<Status(
     const CallContext&, const google::protobuf::MethodDescriptor&,
     const google::protobuf::Message& request, google::protobuf::Message& response)>;
 
-// Thread-safe. The controller, the gate, the clock and the metrics are borrowed.
+// Thread-safe. All arguments are borrowed.
 class Api {
  public:
-  Api(control::Controller& controller, access::Gate& gate, const Clock& clock,
-      CallMetrics& metrics);
+  // `join`: null if joining is off.
+  Api(control::Controller& controller, access::Gate& gate, const Clock& clock, CallMetrics& metrics,
+      join::JoinService* join = nullptr);
+
+  // Answers requests that are not the controller's. No value: the request is of another kind. Call
+  // it before the first call.
+  using Other = std::function<std::optional<Status>(
+      const google::protobuf::Message& request, google::protobuf::Message& response, Moment now)>;
+  void AnswerWith(Other other) { other_ = std::move(other); }
 
   // Checks the caller, passes the call to its handler, records and counts it. UNAUTHENTICATED and
   // PERMISSION_DENIED before anything else; UNIMPLEMENTED without a handler.
@@ -46,13 +58,20 @@ class Api {
   Status Admitted(const CallContext& context, const google::protobuf::MethodDescriptor& method,
                   const google::protobuf::Message& request, google::protobuf::Message& response,
                   Moment now);
-  Status Answer(const access::Principal& principal, const google::protobuf::Message& request,
-                google::protobuf::Message& response, Moment now);
+  Status AnswerAnyone(const access::Caller& caller,
+                      const google::protobuf::MethodDescriptor& method,
+                      const google::protobuf::Message& request, google::protobuf::Message& response,
+                      Moment now);
+  Status Answer(const access::Caller& caller, access::Principal& principal,
+                const google::protobuf::Message& request, google::protobuf::Message& response,
+                Moment now);
 
   control::Controller& controller_;
   access::Gate& gate_;
   const Clock& clock_;
   CallMetrics& metrics_;
+  join::JoinService* const join_;
+  Other other_;
 };
 
 // Collects the input of /metrics.

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ed25519.h"
 #include "base/log.h"
 #include "base/tls/chain.h"
 
@@ -16,6 +17,9 @@ using grpc::experimental::ExternalCertificateVerifier;
 using grpc::experimental::TlsCustomVerificationCheckRequest;
 
 constexpr unsigned int kRefreshSeconds = 1;
+constexpr std::string_view kEndOfCertificate = "-----END CERTIFICATE-----";
+constexpr Duration kVerifiedFor = std::chrono::minutes(1);
+constexpr std::size_t kVerifiedMax = 40'000;
 
 std::string IdentityPem(const tls::TlsMaterial& material) {
   return material.key_pem + "\n" + material.certificate_pem;
@@ -76,12 +80,20 @@ Status GrpcTls::Update() {
   auto store = tls::MakeStore(material.ca_pem, material.crl_pem);
   const MutexLock lock(mutex_);
   store_ = std::move(store);
+  verified_.clear();
   return {};
 }
 
 Status GrpcTls::Verify(std::string_view chain_pem) const {
+  const std::string certificate = Sha256(chain_pem.substr(0, chain_pem.find(kEndOfCertificate)));
+  const SteadyTime now = SystemClock().Now().steady;
   const MutexLock lock(mutex_);
-  return tls::VerifyClient(*store_, chain_pem);
+  const auto known = verified_.find(certificate);
+  if (known != verified_.end() && now - known->second < kVerifiedFor) return {};
+  RETURN_IF_ERROR(tls::VerifyClient(*store_, chain_pem));
+  if (verified_.size() >= kVerifiedMax) verified_.clear();
+  verified_[certificate] = now;
+  return {};
 }
 
 }  // namespace fabric::api

@@ -5,8 +5,11 @@
 #include <grpcpp/security/tls_certificate_provider.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "base/tls/memory_file.h"
@@ -31,7 +34,8 @@ class GrpcTls {
   // Uses the current content of the files for new connections, within about 1 s.
   Status Update() EXCLUDES(mutex_);
 
-  // UNAUTHENTICATED with the reason. `chain_pem` starts with the certificate of the client.
+  // UNAUTHENTICATED with the reason. `chain_pem` starts with the certificate of the client. A
+  // certificate that was valid is not verified again for a minute, unless the files change.
   Status Verify(std::string_view chain_pem) const EXCLUDES(mutex_);
 
  private:
@@ -42,6 +46,8 @@ class GrpcTls {
   tls::MemoryFile ca_;
   mutable Mutex mutex_;
   tls::Owned<X509_STORE> store_ GUARDED_BY(mutex_);
+  // When certificates were verified, by their SHA-256
+  mutable std::map<std::string, SteadyTime> verified_ GUARDED_BY(mutex_);
   ServerCredentials credentials_;
 };
 

@@ -78,10 +78,12 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
 
   // "/fabric.v1.Fabric/ListNodes"
   const MethodDescriptor* FindMethod() const {
-    const std::string prefix = "/" + FabricService().full_name() + "/";
     const std::string& path = context_.method();
-    if (!path.starts_with(prefix)) return nullptr;
-    return FabricService().FindMethodByName(path.substr(prefix.size()));
+    for (const auto* const service : {&FabricService(), &NodeJoinService()}) {
+      const std::string prefix = "/" + service->full_name() + "/";
+      if (path.starts_with(prefix)) return service->FindMethodByName(path.substr(prefix.size()));
+    }
+    return nullptr;
   }
 
   UnaryService& service_;
@@ -91,10 +93,11 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
 };
 
 UnaryService::UnaryService(CallFunction call) : call_(std::move(call)) {
-  for (int n = 0; n < FabricService().method_count(); ++n) {
-    const auto* const type = FabricService().method(n)->input_type();
-    checks_.try_emplace(type, *type, BoundOf("request_bytes"), BoundOf("request_memory"));
-  }
+  for (const auto* const service : {&FabricService(), &NodeJoinService()})
+    for (int n = 0; n < service->method_count(); ++n) {
+      const auto* const type = service->method(n)->input_type();
+      checks_.try_emplace(type, *type, BoundOf("request_bytes"), BoundOf("request_memory"));
+    }
   constexpr int kThreads = 4;
   for (int n = 0; n < kThreads; ++n)
     threads_.push_back(std::jthread([this](const std::stop_token& stop) { Serve(stop); }));

@@ -1,5 +1,5 @@
-// Unary rpcs of service Fabric on gRPC, by descriptors: no code for each rpc. Heavy headers;
-// include it in grpc_front.cc only.
+// Unary rpcs of the services Fabric and NodeJoin on gRPC, by descriptors: no code for each rpc.
+// Heavy headers; include it in grpc_front.cc only.
 #pragma once
 
 #include <google/protobuf/descriptor.h>

@@ -16,6 +16,8 @@
 namespace fabric::api {
 namespace {
 
+constexpr Duration kRecheckEvery = std::chrono::seconds(10);
+
 const Status& Stopping() {
   static const Status status(Code::kUnavailable, "the controller is stopping");
   return status;
@@ -27,7 +29,12 @@ const Status& Stopping() {
 class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
  public:
   Watcher(WatchService& service, grpc::CallbackServerContext& context)
-      : service_(service), context_(context), slot_(service.slots_.Take(context.peer())) {}
+      : service_(service),
+        context_(context),
+        caller_(CallerOf(context)),
+        slot_(service.slots_.Take(context.peer())) {}
+
+  const access::Caller& caller() const { return caller_; }
 
   void Begin(const v1::WatchEventsRequest& request) {
     const Result<control::EventCursor> start = service_.events_.Start(request);
@@ -93,6 +100,7 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
 
   WatchService& service_;
   grpc::CallbackServerContext& context_;
+  const access::Caller caller_;
   const Result<PeerSlot> slot_;
   v1::Event event_;  // Of the write in flight
 
@@ -129,14 +137,25 @@ void WatchService::OnEvent(const v1::Event&) {
   wake_.notify_one();
 }
 
+void WatchService::RecheckAll() {
+  const MutexLock lock(mutex_);
+  for (Watcher* const watcher : watchers_)
+    if (const Status admitted = Admit(watcher->caller(), kRecheck); !admitted.ok())
+      watcher->End(admitted);
+}
+
 void WatchService::PumpAll(std::stop_token stop) {
+  SteadyTime checked_at = SystemClock().Now().steady;
   while (true) {
     {
       MutexLock lock(wake_mutex_);
-      const bool published =
-          wake_.wait(lock, stop, [&]() REQUIRES(wake_mutex_) { return published_; });
-      if (!published) return;  // Stopped
+      wake_.wait_for(lock, stop, kRecheckEvery, [&]() REQUIRES(wake_mutex_) { return published_; });
+      if (stop.stop_requested()) return;
       published_ = false;
+    }
+    if (const SteadyTime now = SystemClock().Now().steady; now - checked_at >= kRecheckEvery) {
+      checked_at = now;
+      RecheckAll();
     }
     const MutexLock lock(mutex_);
     for (Watcher* const watcher : watchers_) watcher->Pump();
@@ -152,7 +171,7 @@ grpc::ServerWriteReactor<v1::Event>* WatchService::Watch(grpc::CallbackServerCon
     watchers_.insert(watcher);
     stopped = stopped_;
   }
-  const Status admitted = stopped ? Stopping() : Admit(*context, request);
+  const Status admitted = stopped ? Stopping() : Admit(watcher->caller(), "grpc");
   if (admitted.ok())
     watcher->Begin(request);
   else
@@ -160,13 +179,12 @@ grpc::ServerWriteReactor<v1::Event>* WatchService::Watch(grpc::CallbackServerCon
   return watcher;
 }
 
-Status WatchService::Admit(const grpc::CallbackServerContext& context,
-                           const v1::WatchEventsRequest& request) const {
-  const access::Caller caller = CallerOf(context);
+Status WatchService::Admit(const access::Caller& caller, std::string_view transport) const {
   v1::Event ignored;
   return Caught([&] {
-    return call_({.caller = caller, .transport = "grpc"},
-                 *MethodOf(*v1::WatchEventsRequest::descriptor()), request, ignored);
+    return call_({.caller = caller, .transport = transport},
+                 *MethodOf(*v1::WatchEventsRequest::descriptor()), v1::WatchEventsRequest(),
+                 ignored);
   });
 }
 

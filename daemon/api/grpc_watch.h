@@ -1,10 +1,12 @@
 // WatchEvents over gRPC. A watcher has a cursor and at most one event in flight; what it does not
-// read in time is a gap. Heavy headers; include it in grpc_front.cc only.
+// read in time is a gap. Callers are checked again every 10 s: a token can be revoked. Heavy
+// headers; include it in grpc_front.cc only.
 #pragma once
 
 #include <condition_variable>
 #include <set>
 #include <stop_token>
+#include <string_view>
 #include <thread>
 
 #include <grpcpp/grpcpp.h>
@@ -38,9 +40,9 @@ class WatchService final : public grpc::Service, private control::EventListener 
   void Remove(Watcher* watcher) EXCLUDES(mutex_);
   void OnEvent(const v1::Event& event) override EXCLUDES(wake_mutex_);
   void PumpAll(std::stop_token stop);
+  void RecheckAll() EXCLUDES(mutex_);
 
-  Status Admit(const grpc::CallbackServerContext& context,
-               const v1::WatchEventsRequest& request) const;
+  Status Admit(const access::Caller& caller, std::string_view transport) const;
 
   const CallFunction call_;
   control::EventBus& events_;

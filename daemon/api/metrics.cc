@@ -244,6 +244,19 @@ void AuditDropped(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, static_cast<double>(input.access.audit_dropped));
 }
 
+void Notifications(const MetricsInput& input, MetricFamily& family) {
+  for (const NotificationNumbers& one : input.notifications) {
+    Add(family, {{"receiver", one.receiver}, {"result", "sent"}}, static_cast<double>(one.sent));
+    Add(family, {{"receiver", one.receiver}, {"result", "dropped"}},
+        static_cast<double>(one.dropped));
+  }
+}
+
+void NotificationsPending(const MetricsInput& input, MetricFamily& family) {
+  for (const NotificationNumbers& one : input.notifications)
+    Add(family, {{"receiver", one.receiver}}, static_cast<double>(one.pending));
+}
+
 struct Family {
   std::string_view name;
   MetricType type;
@@ -346,6 +359,10 @@ constexpr Family kFamilies[] = {
      &AuditPending},
     {"fabric_audit_dropped_total", MetricType::Counter,
      "Entries of the audit log that were lost because the disk refused too many.", &AuditDropped},
+    {"fabric_notifications_total", MetricType::Counter,
+     "Notifications of findings by receiver (webhook or syslog) and result.", &Notifications},
+    {"fabric_notifications_pending", MetricType::Gauge,
+     "Notifications that wait for their receiver.", &NotificationsPending},
 };
 
 }  // namespace
@@ -360,6 +377,14 @@ std::string MetricsText(const MetricsInput& input) {
     row.fill(input, family);
     if (!family.metric.empty()) families.push_back(std::move(family));
   }
+  for (const ProcessStat& stat : input.process) {
+    if (!stat.value) continue;
+    MetricFamily& family = families.emplace_back();
+    family.name = stat.name;
+    family.help = stat.help;
+    family.type = stat.counter ? MetricType::Counter : MetricType::Gauge;
+    Add(family, {}, *stat.value);
+  }
   return prometheus::TextSerializer().Serialize(families);
 }
 
@@ -371,6 +396,9 @@ std::string MetricsReference() {
   std::string text = "| metric | type | meaning |\n|---|---|---|\n";
   for (const Family& row : kFamilies)
     text += Format("| `{}` | {} | {} |\n", row.name, type_name(row.type), row.help);
+  for (const ProcessStat& stat : ReadProcessStats())
+    text +=
+        Format("| `{}` | {} | {} |\n", stat.name, stat.counter ? "counter" : "gauge", stat.help);
   return text;
 }
 

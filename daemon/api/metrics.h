@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/process_stats.h"
 #include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/control/fleet_numbers.h"
@@ -22,6 +24,13 @@ struct TlsNumbers {
   bool files_refused = false;
 };
 
+struct NotificationNumbers {
+  std::string receiver;
+  std::uint64_t sent = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t pending = 0;
+};
+
 struct MetricsInput {
   control::FleetNumbers fleet;
   std::uint32_t rule_problems = 0;
@@ -29,6 +38,8 @@ struct MetricsInput {
   control::TurnRecorder::Counts turns = {};
   access::GateCounts access = {};
   std::optional<TlsNumbers> tls = {};  // Empty: the listeners have no TLS
+  std::vector<ProcessStat> process = {};
+  std::vector<NotificationNumbers> notifications = {};
 };
 
 // Prometheus text exposition format.

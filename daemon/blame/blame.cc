@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "daemon/blame/analyzer.h"
+#include "daemon/blame/cables.h"
 #include "daemon/blame/probe_requests.h"
 #include "daemon/blame/report.h"
 #include "daemon/blame/search.h"
@@ -215,7 +216,10 @@ v1::BlameReport Analyzer::Judge(std::span<const v1::Finding> findings,
                                 std::span<const PortCounters> counters) const {
   const CounterEvidence evidence(paths_, counters);
   const Judgement judgement = JudgeAll(paths_, figures_, evidence);
-  return ReportOf(paths_, judgement, Partners(paths_, judgement.faults, {}), findings, evidence);
+  v1::BlameReport report =
+      ReportOf(paths_, judgement, Partners(paths_, judgement.faults, {}), findings, evidence);
+  NameCables(paths_.fabric(), paths_.observations(), report);
+  return report;
 }
 
 Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
@@ -226,6 +230,7 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
   const Judgement judgement = JudgeAll(paths, figures_, evidence);
   const Partners partners(paths, judgement.faults, usable);
   Assessment assessment{.report = ReportOf(paths, judgement, partners, findings, evidence)};
+  NameCables(paths.fabric(), paths.observations(), assessment.report);
   ProbeRequests requests(paths, partners);
   std::string unsettled;
   const double newest_s = NewestOf(paths);

@@ -26,6 +26,22 @@ std::vector<std::string> LinksOf(const fleet::InfinibandTopology& topology,
   return links;
 }
 
+ExactRoutes RoutesOf(const fleet::FleetView& fleet, const fleet::InfinibandTopology& topology,
+                     const Fabric& fabric) {
+  if (topology.empty()) return {};
+  std::vector<const fleet::Attachment*> attachments(fabric.endpoints.size());
+  for (const fleet::NodeView& node : fleet.nodes())
+    for (const fleet::PortView& port : node.ports) {
+      v1::ProbePort name;
+      name.set_node(port.node->name);
+      name.set_device(port.device->name());
+      name.set_port(port.port->number());
+      if (const auto index = Find(fabric, name))
+        attachments[*index] = topology.Find(*port.device, *port.port);
+    }
+  return {topology, attachments};
+}
+
 }  // namespace
 
 std::string NameOf(const Endpoint& endpoint) {
@@ -57,6 +73,7 @@ Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites,
   for (const fleet::InfinibandSwitch& each : topology.switches())
     fabric.links_up[each.name] = LinksOf(topology, each);
   if (!topology.empty()) fabric.links_known_at = ToString(ToProto(topology.made_at()));
+  fabric.routes = RoutesOf(fleet, topology, fabric);
   return fabric;
 }
 

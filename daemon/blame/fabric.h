@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/blame/exact_routes.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/fleet/sites.h"
 #include "fabric/v1/probe.pb.h"
@@ -26,9 +27,11 @@ struct Endpoint {
 struct Fabric {
   std::vector<Endpoint> endpoints;  // Sorted by node, device and port; unique
   // Cables between switches from an InfiniBand topology, by switch name: "port 33 to spine-1 port
-  // 4". Shown in evidence only; paths are not derived from them.
+  // 4". Shown in evidence only.
   std::map<std::string, std::vector<std::string>> links_up = {};
   std::string links_known_at = {};  // Creation time of that topology
+  // Paths by the forwarding tables of that topology; empty without tables.
+  ExactRoutes routes = {};
 };
 
 enum class End : std::uint8_t { kFrom, kTo };

@@ -66,38 +66,6 @@ struct LossOfFlows {
   double Variance() const { return std::max(0.0, squares / count - Mean() * Mean()) / count; }
 };
 
-// A spine loses equally much between all leaves. The flows between three leaves all pass two
-// uplinks: if both are bad, only their different losses distinguish them from a spine.
-bool IsWorseForSomeLeaves(const ObservationPaths& paths, const Fault& fault) {
-  constexpr std::size_t kLeafPairsMax = 3;
-  constexpr double kFlowsMin = 3;
-  constexpr double kRatio = 1.5;
-  constexpr double kDeviations = 3;
-  if (fault.channel != Channel::kLoss) return false;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, LossOfFlows> pairs;
-  for (const std::uint32_t i : fault.observations) {
-    const Observation& seen = paths.observations()[i];
-    if (seen.attempts == 0) continue;
-    LossOfFlows& loss = pairs[std::minmax({paths.LeafOf(seen.from), paths.LeafOf(seen.to)})];
-    const double share = static_cast<double>(seen.failures) / seen.attempts;
-    loss.sum += share;
-    loss.squares += share * share;
-    ++loss.count;
-  }
-  if (pairs.size() > kLeafPairsMax) return false;
-  const LossOfFlows* least = nullptr;
-  const LossOfFlows* most = nullptr;
-  for (const auto& [leaves, loss] : pairs) {
-    if (loss.count < kFlowsMin) continue;
-    if (least == nullptr || loss.Mean() < least->Mean()) least = &loss;
-    if (most == nullptr || loss.Mean() > most->Mean()) most = &loss;
-  }
-  if (least == most) return false;
-  return most->Mean() > kRatio * least->Mean() &&
-         most->Mean() - least->Mean() >
-             kDeviations * std::sqrt(most->Variance() + least->Variance());
-}
-
 // Minimum evidence: two rounds; two partners for a port or host; three ports for a shared
 // component, because two bad ports under a leaf may be two port faults.
 bool EnoughEvidence(const ObservationPaths& paths, const Fault& fault) {
@@ -113,7 +81,7 @@ bool EnoughEvidence(const ObservationPaths& paths, const Fault& fault) {
     case ComponentKind::kUplink:
       return ends(true) >= kPortsMin && OtherLeaves(paths, fault).size() >= kLeavesMin;
     case ComponentKind::kSpine:
-      if (IsWorseForSomeLeaves(paths, fault)) return false;
+      if (IsWorseForSomeLeaves(paths, fault.channel, fault.observations)) return false;
       [[fallthrough]];
     case ComponentKind::kPair: return true;
     default: return std::max(ends(false), ends(true)) >= kPortsMin;
@@ -188,6 +156,37 @@ void AddPortsOfSwitch(const ObservationPaths& paths, Fault& fault) {
 }
 
 }  // namespace
+
+bool IsWorseForSomeLeaves(const ObservationPaths& paths, Channel channel,
+                          const std::vector<std::uint32_t>& bad) {
+  constexpr std::size_t kLeafPairsMax = 3;
+  constexpr double kFlowsMin = 3;
+  constexpr double kRatio = 1.5;
+  constexpr double kDeviations = 3;
+  if (channel != Channel::kLoss) return false;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LossOfFlows> pairs;
+  for (const std::uint32_t i : bad) {
+    const Observation& seen = paths.observations()[i];
+    if (seen.attempts == 0) continue;
+    LossOfFlows& loss = pairs[std::minmax({paths.LeafOf(seen.from), paths.LeafOf(seen.to)})];
+    const double share = static_cast<double>(seen.failures) / seen.attempts;
+    loss.sum += share;
+    loss.squares += share * share;
+    ++loss.count;
+  }
+  if (pairs.size() > kLeafPairsMax) return false;
+  const LossOfFlows* least = nullptr;
+  const LossOfFlows* most = nullptr;
+  for (const auto& [leaves, loss] : pairs) {
+    if (loss.count < kFlowsMin) continue;
+    if (least == nullptr || loss.Mean() < least->Mean()) least = &loss;
+    if (most == nullptr || loss.Mean() > most->Mean()) most = &loss;
+  }
+  if (least == most) return false;
+  return most->Mean() > kRatio * least->Mean() &&
+         most->Mean() - least->Mean() >
+             kDeviations * std::sqrt(most->Variance() + least->Variance());
+}
 
 bool MayPause(const Component& component) {
   return component.kind == ComponentKind::kPort || component.kind == ComponentKind::kHost ||

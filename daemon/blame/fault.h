@@ -37,6 +37,12 @@ bool MayPause(const Component& component);
 // The bad observations differ enough from comparable ones to be a fault.
 bool IsLargeEnough(const ObservationPaths& paths, const Fault& fault);
 
+// A spine loses equally much between all leaves. The flows between three leaves all pass two
+// uplinks: if both are bad, only their different losses distinguish them from a spine. `bad`: the
+// observations that the spine explains.
+bool IsWorseForSomeLeaves(const ObservationPaths& paths, Channel channel,
+                          const std::vector<std::uint32_t>& bad);
+
 // Sets the rounds and times of the fault from its observations.
 void SetPeriod(const ObservationPaths& paths, Fault& fault);
 

@@ -250,10 +250,9 @@ class SearchRun {
     }
   }
 
-  // Explains the bad flows of a chosen spine by uplinks of single leaves instead, best first.
-  // Returns the sum of their scores.
-  double ScoreAsUplinks(std::size_t index, std::vector<Hypothesis>& uplinks) {
-    std::vector<std::uint32_t> explained;
+  // Explains the bad flows of a chosen spine by uplinks instead. Returns the sum of their scores.
+  double ScoreAsUplinks(std::size_t index, std::vector<std::uint32_t>& explained,
+                        std::vector<Hypothesis>& uplinks) {
     Scores scores = Alternatives(index, explained);
     double sum = 0;
     while (uplinks.size() < kUplinksMax) {
@@ -281,8 +280,7 @@ class SearchRun {
         [&](std::uint32_t i) { return levels_.Has(i) && levels_.Unexplained(i) > kTransientBad; }));
   }
 
-  // A spine is bad with all leaves. If uplinks of a few leaves explain its flows better, they
-  // replace it.
+  // A spine is bad with all leaves: uplinks of a few that explain its flows better replace it.
   void SplitSpines() {
     for (std::size_t index = 0; index < chosen_.size(); ++index) {
       const Hypothesis spine = chosen_[index];
@@ -292,9 +290,12 @@ class SearchRun {
       const double as_spine = Best(ScoreOf(spine.component)).fit.score;
       const auto bad = static_cast<double>(CountUnexplained(through));
       std::vector<Hypothesis> uplinks;
-      const double as_uplinks = ScoreAsUplinks(index, uplinks);
+      std::vector<std::uint32_t> explained;  // By the spine
+      const double as_uplinks = ScoreAsUplinks(index, explained, uplinks);
       const auto rest = static_cast<double>(CountUnexplained(through));
-      if (uplinks.size() > 1 && as_uplinks > as_spine && rest <= kUplinksRestMax * bad) {
+      const bool uneven = IsWorseForSomeLeaves(paths_, levels_.channel(), explained);
+      if (uplinks.size() > 1 && (as_uplinks > as_spine || uneven) &&
+          rest <= kUplinksRestMax * bad) {
         chosen_.erase(chosen_.begin() + static_cast<long>(index));
         chosen_.insert(chosen_.end(), uplinks.begin(), uplinks.end());
         --index;

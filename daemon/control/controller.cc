@@ -73,8 +73,12 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
           [this](const blame::Fabric& fabric) { return CountersOf(fleet, fabric); }, store.epoch()),
       schedules(campaigns, located, outbox,
                 [this](const v1::CampaignSpec& spec, const std::string& schedule, Moment at) {
-                  return StartCampaignOf(*this, spec, schedule, at);
+                  return StartCampaignOf(*this, spec, {.schedule = schedule}, at);
                 }),
+      rechecks({.fleet = fleet, .findings = findings, .located = located, .campaigns = campaigns},
+               [this](const RecheckPlan& plan, Moment at) {
+                 return StartCampaignOf(*this, plan.spec, {.rechecks = plan.findings}, at);
+               }),
       certificates(options.certificates,
                    CertificateSources{.fleet = fleet,
                                       .profile = options.profile,

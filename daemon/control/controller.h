@@ -3,6 +3,7 @@
 // turn, or several short ones, under one lock (docs/design/turns.md).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,12 @@ class Controller {
   // topology that they started with.
   void SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks, Moment now);
   InfinibandState Infiniband();
+  // Signs certificates from now on.
+  void SetSigningKey(SigningKey key);
+
+  // Replaces the profile and the custom rules. All rules judge all nodes anew, over the next Ticks.
+  // Running campaigns and certificates keep their expectations.
+  void SetPolicy(Policy policy, Moment now);
 
   // Numbers for /metrics. Those of nodes and findings are up to date, the others at most
   // kNumbersAge old. Does not wait for the controller.
@@ -120,7 +127,7 @@ class Controller {
   void UpdateNumbers(Moment now) REQUIRES(mutex_);
 
   AgentSink& agents_;
-  const std::uint32_t rule_problems_;
+  std::atomic<std::uint32_t> rule_problems_;
   const Clock& clock_;  // Measures turns
   TurnRecorder turns_;
   TurnLock mutex_;

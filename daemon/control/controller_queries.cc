@@ -46,6 +46,11 @@ Status Controller::Call(const google::protobuf::Message& request,
   });
 }
 
+void Controller::SetSigningKey(SigningKey key) {
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kTickCertificates);
+  state_->certificates.SetKey(std::move(key));
+}
+
 void Controller::SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks,
                                Moment now) {
   constexpr std::size_t kNodesOfTurn = 256;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "daemon/control/controller.h"
+#include "daemon/control/maintenance.h"
 #include "daemon/control/node_removal.h"
 #include "daemon/control/state.h"
 
@@ -34,7 +35,9 @@ void Controller::Tick(Moment now) {
   turn(TurnKind::kTickSessions, [&]() REQUIRES(mutex_) { TickSessions(now); });
   turn(TurnKind::kTickCampaigns, [&]() REQUIRES(mutex_) {
     state_->campaigns.Tick(now);
-    if (state_->evaluator.Settled(now)) state_->schedules.Tick(now);
+    if (!state_->evaluator.Settled(now)) return;
+    state_->schedules.Tick(now);
+    state_->rechecks.Tick(now);
   });
   turn(TurnKind::kTickMesh, [&]() REQUIRES(mutex_) { state_->mesh.Tick(state_->fleet, now); });
   turn(TurnKind::kTickRules, [&]() REQUIRES(mutex_) { MarkOutdated(now); });
@@ -72,6 +75,7 @@ void Controller::MarkOutdated(Moment now) {
   if (now.steady - outdated_at_ < kOutdatedEvery) return;
   outdated_at_ = now.steady;
   RemoveExpired(*state_, now);
+  UpdateMaintenance(*state_);
   for (const std::string& node : state_->fleet.FindOutdated(state_->options.settings_age_max, now))
     state_->evaluator.MarkChanged(node);
   for (const std::string& node : state_->fleet.ForgetViolations(kViolationAge, now))

@@ -7,12 +7,36 @@ namespace {
 
 constexpr Duration kEvaluateEvery = std::chrono::milliseconds(200);
 
+std::unique_ptr<rules::Engine> MakeEngine(const profile::Profile& profile,
+                                          std::span<const rules::NodeRule> custom_rules) {
+  auto engine = std::make_unique<rules::Engine>(profile);
+  for (const rules::NodeRule& rule : custom_rules) engine->AddNodeRule(rule);
+  return engine;
+}
+
 }  // namespace
 
 Evaluator::Evaluator(const profile::Profile& profile, std::span<const rules::NodeRule> custom_rules,
                      Moment now)
-    : engine_(profile), awaited_until_(now.steady), evaluated_at_(now.steady - kEvaluateEvery) {
-  for (const rules::NodeRule& rule : custom_rules) engine_.AddNodeRule(rule);
+    : engine_(MakeEngine(profile, custom_rules)),
+      awaited_until_(now.steady),
+      evaluated_at_(now.steady - kEvaluateEvery) {}
+
+void Evaluator::SetPolicy(const profile::Profile& profile,
+                          std::span<const rules::NodeRule> custom_rules,
+                          std::set<std::string> nodes) {
+  engine_ = MakeEngine(profile, custom_rules);
+  engine_->PutLocated(located_);
+  if (subnets_) engine_->PutSubnets(subnet_findings_, subnets_->counts.pass());
+  to_put_.insert(nodes.begin(), nodes.end());
+  changed_.merge(nodes);
+  reported_changed_ = true;
+}
+
+void Evaluator::SetLocated(std::vector<v1::Finding> findings) {
+  located_ = std::move(findings);
+  engine_->PutLocated(located_);
+  reported_changed_ = true;
 }
 
 void Evaluator::Await(std::set<std::string> nodes, SteadyTime until) {
@@ -28,13 +52,14 @@ void Evaluator::OnReport(const std::string& node) {
 }
 
 void Evaluator::OnRemoved(const std::string& node) {
-  engine_.Remove(node);
+  engine_->Remove(node);
   awaited_.erase(node);
   MarkChanged(node);
 }
 
 void Evaluator::SetSubnets(subnet::Evaluation checks) {
-  engine_.PutSubnets(std::exchange(checks.findings, {}), checks.counts.pass());
+  subnet_findings_ = std::exchange(checks.findings, {});
+  engine_->PutSubnets(subnet_findings_, checks.counts.pass());
   subnets_ = std::move(checks);
   reported_changed_ = true;
 }
@@ -60,8 +85,8 @@ rules::Evaluation Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegis
     Evaluate(fleet, findings, now);
   else
     UpdateEngine(fleet, false, to_put_.size());
-  rules::Evaluation evaluation = engine_.All();
-  evaluation.coverage = engine_.CoverageOf(evaluation);
+  rules::Evaluation evaluation = engine_->All();
+  evaluation.coverage = engine_->CoverageOf(evaluation);
   return evaluation;
 }
 
@@ -76,18 +101,18 @@ void Evaluator::UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_
       continue;
     }
     if (record == nullptr)
-      engine_.Remove(*at);
+      engine_->Remove(*at);
     else if (record->known())
-      engine_.Put(*record);
+      engine_->Put(*record);
     else
-      engine_.PutUnjudged(*record);
+      engine_->PutUnjudged(*record);
     at = to_put_.erase(at);
   }
 }
 
 void Evaluator::Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
   UpdateEngine(fleet, true, to_put_.size());
-  findings.Take(engine_.Take(), fleet, now);
+  findings.Take(engine_->Take(), fleet, now);
   evaluated_at_ = now.steady;
   changed_.clear();
   reported_changed_ = false;

@@ -2,6 +2,7 @@
 // result to the finding registry. Not thread-safe.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -24,6 +25,9 @@ class Evaluator {
   Evaluator(const profile::Profile& profile, std::span<const rules::NodeRule> custom_rules,
             Moment now);
 
+  // Judges these nodes, which are all of the fleet, anew by another profile and other custom rules.
+  void SetPolicy(const profile::Profile& profile, std::span<const rules::NodeRule> custom_rules,
+                 std::set<std::string> nodes);
   // After a restart: delays evaluation until these nodes have reported, or until the time is over.
   // Rules that compare nodes need the whole fleet.
   void Await(std::set<std::string> nodes, SteadyTime until);
@@ -36,10 +40,7 @@ class Evaluator {
     to_put_.insert(node);
   }
   // Findings of campaigns and the mesh, in place of those of the last call.
-  void SetLocated(std::vector<v1::Finding> findings) {
-    engine_.PutLocated(std::move(findings));
-    reported_changed_ = true;
-  }
+  void SetLocated(std::vector<v1::Finding> findings);
   // Verdicts on the InfiniBand subnets, in place of those of the last call.
   void SetSubnets(subnet::Evaluation checks);
   // Without findings. No value: no subnet is known.
@@ -58,15 +59,17 @@ class Evaluator {
   rules::Evaluation EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
   // What the verdicts on these nodes cover, as of the last evaluation. No value: none is judged.
   std::optional<v1::Coverage> CoverageOf(const std::set<std::string>& nodes) const {
-    return engine_.CoverageOf(nodes);
+    return engine_->CoverageOf(nodes);
   }
-  std::size_t nodes() const { return engine_.nodes(); }
+  std::size_t nodes() const { return engine_->nodes(); }
 
  private:
   void UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_t nodes_max);
   void Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
 
-  rules::Engine engine_;
+  std::unique_ptr<rules::Engine> engine_;
+  std::vector<v1::Finding> located_;          // As in the engine
+  std::vector<v1::Finding> subnet_findings_;  // As in the engine
   std::set<std::string> changed_;
   std::set<std::string> to_put_;  // Of these, those that the engine has in an older state
   std::optional<subnet::Evaluation> subnets_;

@@ -26,6 +26,13 @@ struct CustomRules {
   std::uint32_t problems = 0;            // In the rule files
 };
 
+// What Controller::SetPolicy replaces.
+struct Policy {
+  profile::Profile profile = {};
+  profile::Places places = {};
+  CustomRules custom_rules = {};
+};
+
 struct CertificateOptions {
   std::optional<SigningKey> key = {};  // Required to issue certificates
   Duration lifetime = std::chrono::minutes(15);

@@ -14,6 +14,7 @@
 #include "daemon/control/outbox.h"
 #include "daemon/control/probing/job_classes.h"
 #include "daemon/control/probing/located_faults.h"
+#include "daemon/control/schedules/rechecks.h"
 #include "daemon/control/schedules/schedules.h"
 #include "daemon/control/sessions.h"
 #include "daemon/fleet/fleet.h"
@@ -31,7 +32,7 @@ struct State {
   // Of one node. Zero without a topology, and for a lost node.
   fleet::TopologyCoverage CoverOf(const fleet::NodeRecord& record);
 
-  const ControllerOptions options;
+  ControllerOptions options;  // Parts refer to the profile in it.
   const Moment started;
   fleet::Fleet fleet;
   fleet::Sites sites;
@@ -45,6 +46,7 @@ struct State {
   LocatedFaults located;
   Campaigns campaigns;
   Schedules schedules;
+  Rechecks rechecks;
   Certificates certificates;
   Mesh mesh;
 };

@@ -53,6 +53,7 @@ v1::NodeSummary Summarize(const fleet::NodeRecord& node, std::uint32_t findings_
   summary.set_kernel_release(snapshot.node().kernel_release());
   summary.set_agent_version(snapshot.node().agent_version());
   summary.set_lost_reason(node.lost_reason);
+  summary.set_maintenance(node.maintenance);
   for (const auto& [bound, violation] : node.violations) {
     v1::BoundViolation& shown = *summary.add_bound_violations();
     shown.set_bound(std::string(bound->name));

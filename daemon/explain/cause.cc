@@ -164,7 +164,7 @@ constexpr CauseInfo kCauses[] = {
      .id = "subnet_manager",
      .what = "The subnet manager has not configured the port, or is gone",
      .rule = "subnet_manager_known, lid_assigned",
-     .check = "sminfo -C HCA; ibstat HCA",
+     .check = "sminfo -C HCA -P 1; ibstat HCA    # port 1 of the HCA",
      .fix = "Start the subnet manager where it belongs, if none answers    # never a second one "
             "elsewhere",
      .fabric = Fabric::kInfiniband},
@@ -172,7 +172,7 @@ constexpr CauseInfo kCauses[] = {
      .id = "pkey",
      .what = "The two ports share no partition (P_Key)",
      .rule = "pkey_full_member, pkeys_equal_on_rail",
-     .check = "smpquery -C HCA -D pkeys 0 1; ibstat HCA    # port 1 of the HCA",
+     .check = "smpquery -C HCA -P 1 -D pkeys 0 1; ibstat HCA    # port 1 of the HCA",
      .fix = "Add both ports to the partition at the subnet manager; NCCL_IB_PKEY is an index",
      .fabric = Fabric::kInfiniband},
     {.cause = kMixedLinkLayers,

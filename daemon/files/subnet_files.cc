@@ -94,7 +94,7 @@ Status SubnetFiles::ReadSubnet(const std::string& name, const Paths& paths,
     AddProblems(plan->problems, reading);
   }
   Known& known = known_[name];
-  known.checks = subnet::Evaluate(subnet, plan ? &*plan : nullptr, {});
+  known.checks = subnet::Evaluate(subnet, plan ? &*plan : nullptr, expected_);
   known.made_at = MadeAtOf(subnet);
   known.subnet = std::move(subnet);
   return {};

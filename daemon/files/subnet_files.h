@@ -36,7 +36,8 @@ class SubnetFiles {
   static constexpr std::size_t kFilesMax = 256;  // Of one subnet
 
   // Empty path: no file.
-  explicit SubnetFiles(std::string path) : path_(std::move(path)) {}
+  explicit SubnetFiles(std::string path, const subnet::Expectations& expected = {})
+      : path_(std::move(path)), expected_(expected) {}
 
   const std::string& path() const { return path_; }
 
@@ -65,6 +66,7 @@ class SubnetFiles {
   SubnetReading Combined(SubnetReading reading) const;
 
   std::string path_;
+  subnet::Expectations expected_;
   std::map<std::string, Known> known_;                  // By subdirectory
   std::map<std::string, std::vector<Version>> read_;    // When they were read
   std::map<std::string, std::vector<Version>> looked_;  // At the last call

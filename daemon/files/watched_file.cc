@@ -27,13 +27,4 @@ bool WatchedFile::Changed() {
   return true;
 }
 
-Status CheckMode(const std::string& path, mode_t forbidden, std::string_view what) {
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return FromErrno(errno, path);
-  if ((file.st_mode & forbidden) == 0) return {};
-  return Status(Code::kFailedPrecondition,
-                Format("expected {}, saw mode {:04o}", what, file.st_mode & 07777))
-      .At(path);
-}
-
 }  // namespace fabric

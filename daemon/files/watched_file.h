@@ -1,4 +1,4 @@
-// A file that is replaced while fabricd runs, and permissions of files.
+// A file that is replaced while fabricd runs.
 #pragma once
 
 #include <sys/stat.h>
@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/status.h"
 
 namespace fabric {
 
@@ -40,14 +39,5 @@ class WatchedFile {
   std::string path_;
   FileState read_, looked_;
 };
-
-// What other users cannot do with a file. Its group may read a secret, because Kubernetes and
-// systemd grant access to secrets that way.
-inline constexpr mode_t kNotWritable = S_IWGRP | S_IWOTH;
-inline constexpr mode_t kSecret = S_IWGRP | S_IXGRP | S_IRWXO;
-
-// FAILED_PRECONDITION with path and mode if the file has a permission that is forbidden; `what`: "a
-// private key that other users cannot read (mode 0600 or 0640)".
-Status CheckMode(const std::string& path, mode_t forbidden, std::string_view what);
 
 }  // namespace fabric

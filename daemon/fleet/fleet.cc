@@ -104,6 +104,21 @@ void Fleet::SetInfiniband(const InfinibandTopology* topology) {
   }
 }
 
+void Fleet::FindRailsAgain() {
+  for (auto& [name, record] : nodes_) {
+    FindRails(record);
+    record.version = ++versions_;
+    changed_.push_back(name);
+  }
+}
+
+void Fleet::SetMaintenance(const std::map<std::string, std::string>& reasons) {
+  for (auto& [name, record] : nodes_) {
+    const auto at = reasons.find(name);
+    record.maintenance = at == reasons.end() ? std::string() : at->second;
+  }
+}
+
 void Fleet::FindRails(NodeRecord& record) {
   AssignRailsOf(layouts_.Put(record));
 }

@@ -54,6 +54,7 @@ struct NodeRecord {
   Moment reported_at;
   Moment inspected_at;  // Last report of its settings, changed or unchanged
   std::string lost_reason;
+  std::string maintenance;  // Reason and end. Empty: not in maintenance
   v1::NodeSnapshot snapshot;
   NodeRails rails;  // Of the fabric ports of the snapshot, in their order
   std::vector<SwitchOfPort> switches;
@@ -80,6 +81,11 @@ class Fleet {
   // after its removal. Call it before the first node.
   using Listener = std::function<void(const std::string& name, const NodeRecord* record)>;
   void Listen(Listener listener) { listener_ = std::move(listener); }
+
+  // Decides the rails of all nodes again, after the profile changed.
+  void FindRailsAgain();
+  // Nodes in maintenance, with reason and end; all others are not.
+  void SetMaintenance(const std::map<std::string, std::string>& reasons);
 
   // Adds the node or replaces its snapshot; the node is connected from then on.
   NodeRecord& Put(v1::NodeSnapshot snapshot, Moment now);

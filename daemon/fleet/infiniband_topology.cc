@@ -49,8 +49,10 @@ class TopologyBuilder {
     for (std::uint32_t node = 0; node < all.nodes().size(); ++node) {
       if (all.node(node).type != subnet::NodeType::kSwitch) continue;
       index_[node] = static_cast<std::uint32_t>(made_.switches_.size());
-      made_.switches_.push_back(
-          {.guid = all.node(node).guid, .name = subnet::NameOf(all.node(node)), .links = {}});
+      made_.switches_.push_back({.guid = all.node(node).guid,
+                                 .name = subnet::NameOf(all.node(node)),
+                                 .links = {},
+                                 .routes = all.node(node).routes});
     }
     for (const subnet::Cable& cable : all.Cables()) {
       if (ambiguous.contains(cable.from) || ambiguous.contains(cable.to)) continue;

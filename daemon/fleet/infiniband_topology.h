@@ -30,7 +30,8 @@ struct InfinibandSwitch {
   // From the node description: "leaf-3" of "MF0;leaf-3:MQM9700/U1", "core/L01/U2" of a chassis.
   // Includes the GUID if several switches have the same name.
   std::string name;
-  std::vector<SwitchLink> links;  // By port
+  std::vector<SwitchLink> links;          // By port
+  std::vector<std::uint8_t> routes = {};  // Port by LID; empty: not known
 };
 
 // The switch port that an adapter port is connected to.

@@ -29,6 +29,7 @@ class Sites {
   Sites() = default;  // LLDP only
   explicit Sites(profile::Places places) : places_(std::move(places)) {}
 
+  void set_places(profile::Places places) { places_ = std::move(places); }
   const InfinibandTopology& infiniband() const { return infiniband_; }
   void set_infiniband(InfinibandTopology topology) { infiniband_ = std::move(topology); }
 

@@ -33,6 +33,9 @@ std::string Traffic(const PortView& port) {
 // Reason why the port cannot be probed; empty: none. `check_traffic`: busy ports cannot.
 std::optional<v1::CoverageGap> Obstacle(const PortView& view, const v1::ProbePort& port,
                                         bool check_traffic) {
+  if (!view.node->maintenance.empty())
+    return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_MAINTENANCE,
+                         "node is in maintenance " + view.node->maintenance);
   if (!view.port->has_state())
     return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_PORT_NOT_ACTIVE, "port state not reported");
   if (view.port->state() != v1::PORT_STATE_ACTIVE)

@@ -81,6 +81,11 @@ BOARDS = {
         ("Agent", [
             ("Inspection", "Duration of the last inspection.", "s",
              [(f"fabric_agent_inspection_duration_seconds{{{NODE}}}", "{{node}}")]),
+            ("CPU of the agent", "Share of one core.", "percentunit",
+             [("rate(process_cpu_seconds_total{job=\"fabric-agent\", node=~\"$node\"}"
+               "[$__rate_interval])", "{{node}}")]),
+            ("Memory of the agent", "Resident memory.", "bytes",
+             [('process_resident_memory_bytes{job="fabric-agent", node=~"$node"}', "{{node}}")]),
         ]),
     ]),
     "port": ("RDMA port", "Ports: state, errors on the wire, retransmission, modules.", [
@@ -227,7 +232,7 @@ BOARDS = {
              [("time() - fabric_infiniband_topology_made_seconds", "age")]),
         ]),
     ]),
-    "controller": ("fabricd", "The controller: turns, calls, store.", [
+    "controller": ("fabricd", "The controller: turns, calls, store, process.", [
         ("Turns", [
             ("Longest turn in the last minute", "Time for which a turn held the lock.", "s",
              [("topk(5, fabric_controller_longest_turn_seconds)", "{{kind}} {{since}}")]),
@@ -251,6 +256,16 @@ BOARDS = {
              [("sum(fabric_store_pending_writes)", "pending")]),
             ("Failures", "Failed writes in the interval.", "short",
              [("sum(increase(fabric_store_failures_total[$__rate_interval]))", "failures")]),
+        ]),
+        ("Process", [
+            ("CPU", "Cores used.", "short",
+             [('rate(process_cpu_seconds_total{job="fabricd"}[$__rate_interval])',
+               "{{instance}}")]),
+            ("Memory", "Resident memory.", "bytes",
+             [('process_resident_memory_bytes{job="fabricd"}', "{{instance}}")]),
+            ("Open files", "Share of the permitted file descriptors.", "percentunit",
+             [('process_open_fds{job="fabricd"} / process_max_fds{job="fabricd"}',
+               "{{instance}}")]),
         ]),
     ]),
 }

@@ -23,7 +23,8 @@ DEFAULTS = {
     "act": "no", "drains-per-hour": "4", "resumes-per-hour": "4", "partition-share-percent": "10",
     "certify-within": "30s", "partners": "2", "state-dir": "/var/lib/fabric-slurm",
     "slurm-users": "slurm,root", "bin": "/usr/bin",
-    "slurm-conf": "", "profile": "", "controller": "", "tls-ca": "", "tls-cert": "", "tls-key": ""}
+    "slurm-conf": "", "profile": "", "controller": "", "tls-ca": "", "tls-cert": "", "tls-key": "",
+    "certificate-key": ""}
 NUMBERS = ("drains-per-hour", "resumes-per-hour", "partition-share-percent", "partners")
 HOUR_S = 3600
 REASON_MAX = 200
@@ -220,17 +221,30 @@ class Scheduler:
         fcntl.flock(self.lock, fcntl.LOCK_UN)
         return drained
 
+    def connection(self):
+        """Options of fabricctl for the controller."""
+        return [word for name in ("controller", "tls-ca", "tls-cert", "tls-key")
+                if self.settings[name] for word in (f"--{name}", self.settings[name])]
+
+    def verify(self, path, nodes, expected):
+        """With a key: the certificate is signed, valid, of these nodes, and has this verdict."""
+        if not self.settings["certificate-key"]:
+            return
+        status, _, error = self.command("fabricctl", "certify", "verify", str(path), "--key",
+                                        self.settings["certificate-key"], "--nodes", nodes)
+        if status != expected:
+            raise Failure(f"certificate refused: exit status {status}, expected {expected}: {error}")
+
     def certify(self, nodes, job):
         """Returns the exit status of fabricctl certify, the file, and the certificate or None."""
         path = self.folder / f"certificate-{job}-{time.time_ns()}.json"
         within = self.settings["certify-within"]
-        words = [word for name in ("controller", "tls-ca", "tls-cert", "tls-key")
-                 if self.settings[name] for word in (f"--{name}", self.settings[name])]
         status, _, error = self.command(
             "fabricctl", "certify", "--nodes", nodes, "--job", str(job), "--within", within,
-            "--out", str(path), *words, timeout=int(within[:-1]) + 30)
+            "--out", str(path), *self.connection(), timeout=int(within[:-1]) + 30)
         if status not in (0, 1, 6) or not path.exists():
             raise Failure(f"job {job}: no certificate: exit status {status}: {error}")
+        self.verify(path, nodes, status)
         payload = json.loads(path.read_text())["payload"]
         return status, path, json.loads(base64.urlsafe_b64decode(payload + "=="))
 
@@ -328,7 +342,53 @@ def show(scheduler):
     return 0
 
 
-COMMANDS = {"prolog": prolog, "check": check, "resume": resume, "list": show}
+def slurm_topology(devices):
+    """topology.conf for topology/tree. Leaves that share nodes are one switch, because a node of Slurm
+    is in one: with a leaf for each rail, these are the nodes of a unit. Returns text, nodes left out."""
+    group = {}  # Leaf to the first leaf of its group
+
+    def first(leaf):
+        while group[leaf] != leaf:
+            leaf = group[leaf]
+        return leaf
+
+    leaf_of, without = {}, set()
+    for port in devices:
+        leaf = port.get("leaf", "")
+        if not leaf:
+            without.add(port["node"])
+            continue
+        group.setdefault(leaf, leaf)
+        known = first(leaf_of.setdefault(port["node"], leaf))
+        one, other = sorted((known, first(leaf)))
+        group[other] = one
+    switches = {}
+    for node, leaf in leaf_of.items():
+        switches.setdefault(re.sub(r"[^\w.-]", "_", first(leaf)), []).append(node)
+    lines = [f"SwitchName={name} Nodes={','.join(sorted(nodes))}"
+             for name, nodes in sorted(switches.items())]
+    if len(switches) > 1:
+        lines.append(f"SwitchName=fabric Switches={','.join(sorted(switches))}")
+    return "".join(line + "\n" for line in lines), sorted(without - leaf_of.keys())
+
+
+def topology(scheduler):
+    """Prints topology.conf from the leaf switches that fabricd knows by LLDP or InfiniBand."""
+    status, text, error = scheduler.command("fabricctl", "devices", "-o", "json",
+                                            *scheduler.connection())
+    if status:
+        raise Failure(f"fabricctl devices: exit status {status}: {error}")
+    made, without = slurm_topology(json.loads(text).get("devices", []))
+    if not made:
+        raise Failure("no leaf switch is known: fabricd learns them by LLDP or from a topology file")
+    for name in without:
+        log(f"{name}: its leaf switch is not known; left out")
+    print(made, end="")
+    return 0
+
+
+COMMANDS = {"prolog": prolog, "check": check, "resume": resume, "list": show,
+            "topology": topology}
 
 
 def main(words):
@@ -341,7 +401,7 @@ def main(words):
         return COMMANDS[words[0]](Scheduler(read_settings(path)))
     except (Failure, OSError, ValueError, KeyError) as error:
         log(f"{words[0]}: {error}")
-        return 1 if words[0] in ("resume", "list") else 0  # A defect of this program stops no job.
+        return 1 if words[0] in ("resume", "list", "topology") else 0  # A defect of this program stops no job.
 
 
 if __name__ == "__main__":

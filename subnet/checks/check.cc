@@ -1,6 +1,7 @@
 #include "subnet/checks/check.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <utility>
@@ -105,6 +106,16 @@ v1::Coverage Verdicts::CoverageOf(std::size_t checks) const {
   return coverage;
 }
 
+Result<double> ParseOversubscription(std::string_view text) {
+  const std::string copy(text);
+  char* end = nullptr;
+  const double value = std::strtod(copy.c_str(), &end);
+  if (copy.empty() || end != copy.c_str() + copy.size() || !(value > 0) || value > 1000)
+    return Status(Code::kInvalidArgument,
+                  Format("expected a number from 0 to 1000, saw {}", Quoted(text)));
+  return value;
+}
+
 Evaluation Evaluate(const Subnet& subnet, const Plan* plan, const Expectations& expected) {
   const Graph graph(subnet);
   const Levels levels = LevelsOf(graph);
@@ -123,7 +134,11 @@ Evaluation Evaluate(const Subnet& subnet, const Plan* plan, const Expectations& 
   Verdicts verdicts(SourceNames(subnet));
   for (const Check* const check : AllChecks()) {
     verdicts.Begin(*check);
-    check->judge(input, verdicts);
+    if (subnet.reading() && !subnet.reading()->changed.empty())
+      verdicts.Unknown(Format("the subnet changed while it was read ({}); read it again",
+                              subnet.reading()->changed));
+    else
+      check->judge(input, verdicts);
   }
   Evaluation evaluation;
   evaluation.counts.set_pass(Clamped(verdicts.passed()));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "fabric/v1/finding.pb.h"
 #include "subnet/checks/levels.h"
 #include "subnet/plan.h"
@@ -25,6 +26,9 @@ struct Expectations {
   std::optional<double> oversubscription_max;  // Bandwidth down by bandwidth up
   bool several_lanes = false;  // The routing engine avoids credit loops by virtual lanes.
 };
+
+// "1", "2.5". INVALID_ARGUMENT unless it is a number from 0 to 1000.
+Result<double> ParseOversubscription(std::string_view text);
 
 struct CheckInput {
   const Graph& graph;

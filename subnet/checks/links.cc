@@ -65,8 +65,8 @@ void JudgeEnabled(const CheckInput& input, Verdicts& out) {
   }
   if (unread > 0)
     out.Unknown(
-        Format("enabled width and speed of {} cables are in none of these file formats: "
-               "they need a reader of the subnet",
+        Format("enabled width and speed of {} cables: read the subnet with 'fabric-agent subnet "
+               "read'",
                unread));
 }
 

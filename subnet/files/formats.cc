@@ -7,8 +7,8 @@ namespace fabric::subnet {
 namespace {
 
 constexpr const FileFormat* kFormats[] = {
-    &kIbnetdiscoverFormat, &kSubnetListFormat, &kDumpLftsFormat, &kFdbsFormat,
-    &kSminfoFormat,        &kNdtFormat,        &kTopoFormat,
+    &kSnapshotFormat, &kIbnetdiscoverFormat, &kSubnetListFormat, &kDumpLftsFormat,
+    &kFdbsFormat,     &kSminfoFormat,        &kNdtFormat,        &kTopoFormat,
 };
 
 const FileFormat* FormatOf(std::string_view line) {
@@ -20,13 +20,40 @@ const FileFormat* FormatOf(std::string_view line) {
 }  // namespace
 
 const FileFormat* DetectFormat(std::string_view text) {
-  while (!text.empty()) {
+  const FileFormat* found = nullptr;
+  while (!text.empty() && found == nullptr) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    if (const FileFormat* const format = FormatOf(Trim(text.substr(0, end)))) return format;
+    ForEachLine(text.substr(0, end),
+                [&](std::size_t, std::string_view line) { found = FormatOf(line); });
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return nullptr;
+  return found;
 }
+
+namespace {
+
+// Outputs of several commands in one text, such as a terminal log.
+struct Part {
+  const FileFormat* format = nullptr;
+  std::size_t begin = 0;
+  std::size_t line = 1;  // Number of its first line
+};
+
+std::vector<Part> PartsOf(const FileFormat* format, std::string_view text) {
+  constexpr std::size_t kPartsMax = 64;
+  std::vector<Part> parts = {{.format = format}};
+  std::size_t line = 1;
+  for (std::size_t at = 0; at < text.size() && parts.size() < kPartsMax; ++line) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const FileFormat* const typical = FormatOf(Trim(text.substr(at, end - at)));
+    if (typical != nullptr && typical->read != nullptr && typical != parts.back().format)
+      parts.push_back({.format = typical, .begin = at, .line = line});
+    at = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace
 
 Status AddFile(const std::string& file, std::string_view text, Builder& builder) {
   if (text.size() > kFileBytesMax)
@@ -35,14 +62,26 @@ Status AddFile(const std::string& file, std::string_view text, Builder& builder)
   const FileFormat* const format = DetectFormat(text);
   if (format == nullptr)
     return Status(Code::kInvalidArgument,
-                  Format("{}: expected output of ibnetdiscover, dump_lfts or sminfo, or a dump of "
-                         "opensm (opensm-subnet.lst, opensm-lfts.dump, opensm.fdbs), saw {}",
+                  Format("{}: expected output of fabric-agent subnet read, ibnetdiscover, "
+                         "dump_lfts or sminfo, or a dump of opensm"
+                         " (opensm-subnet.lst, opensm-lfts.dump, opensm.fdbs), saw {}",
                          file, Quoted(text.substr(0, text.find('\n')))));
   if (format->read == nullptr)
     return Status(Code::kInvalidArgument,
                   Format("{}: expected a file of a subnet, saw a cable plan ({}); use --plan", file,
                          format->name));
-  format->read(file, text, builder);
+  const std::vector<Part> parts = PartsOf(format, text);
+  if (parts.size() == 1) {
+    format->read(file, text, builder);
+    return {};
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t end = i + 1 < parts.size() ? parts[i + 1].begin : text.size();
+    // Empty lines in front, so that problems have the line of the file.
+    std::string part(parts[i].line - 1, '\n');
+    part += text.substr(parts[i].begin, end - parts[i].begin);
+    parts[i].format->read(file, part, builder);
+  }
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "fabric/v1/subnet.pb.h"
 #include "subnet/builder.h"
 
 namespace fabric::subnet {
@@ -23,6 +24,7 @@ struct FileFormat {
   void (*read)(const std::string& file, std::string_view text, Builder& builder);
 };
 
+extern const FileFormat kSnapshotFormat;       // fabric-agent subnet read
 extern const FileFormat kIbnetdiscoverFormat;  // Topology
 extern const FileFormat kSubnetListFormat;     // opensm-subnet.lst
 extern const FileFormat kDumpLftsFormat;       // Forwarding tables
@@ -37,6 +39,9 @@ const FileFormat* DetectFormat(std::string_view text);
 // Adds a file. INVALID_ARGUMENT with the file if its format is unknown or it is a plan,
 // RESOURCE_EXHAUSTED above kFileBytesMax.
 Status AddFile(const std::string& file, std::string_view text, Builder& builder);
+
+// Adds a subnet that was read live. `name` stands in problems and sources.
+void AddSnapshot(const std::string& name, const v1::SubnetSnapshot& snapshot, Builder& builder);
 
 // Combines the files of one subnet. `read` returns the text of a file. FAILED_PRECONDITION without
 // a cable.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/text.h"
@@ -55,12 +56,36 @@ class Scanner {
   std::string_view rest_;
 };
 
-// Calls `line(number, text)` for each line, without its end.
+// The text that a terminal shows: without escape sequences (ESC [ ... letter), and without what a
+// carriage return in the line goes back over.
+inline std::string Shown(std::string_view line) {
+  std::string shown;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (line[at] == '\r') {
+      shown.clear();
+    } else if (line[at] == '\b') {
+      if (!shown.empty()) shown.pop_back();
+    } else if (line[at] != '\x1b') {
+      shown += line[at];
+    } else if (at + 1 < line.size() && line[at + 1] == '[') {
+      at = std::min(line.find_first_not_of("0123456789;?", at + 2), line.size() - 1);
+    }
+  }
+  return shown;
+}
+
+// Calls `line(number, text)` for each line, without its end, as a terminal shows it.
 template <class Line>
 void ForEachLine(std::string_view text, Line line) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    line(number, Trim(text.substr(0, end)));
+    const std::string_view raw = Trim(text.substr(0, end));
+    if (raw.find_first_of("\r\b\x1b") == std::string_view::npos)
+      line(number, raw);
+    else
+      line(number, Trim(std::string_view(Shown(raw))));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }

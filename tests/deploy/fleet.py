@@ -63,6 +63,18 @@ class Fleet:
                             lambda: re.search(r"metrics on (\S+)", self.log(node)[before:]))
         self.agents[node] = (process, found[1])
 
+    def break_node(self, node, fixture):
+        """Starts the agent again on a tree in which RDMA ports are down."""
+        self.kill(node)
+        for port in (self.folder / f"tree-{node}").glob("sys/class/infiniband/*/ports/*"):
+            (port / "state").write_text("1: DOWN\n")
+            (port / "phys_state").write_text("3: Disabled\n")
+        self.add(node, fixture)
+
+    def text(self, path):
+        with urllib.request.urlopen(f"http://{self.rest}{path}", timeout=30) as answer:
+            return answer.read().decode()
+
     def metrics(self):
         return {node: address for node, (_, address) in self.agents.items()}
 

@@ -112,6 +112,9 @@ class TestPackages(DeployTest):
                                          check=False, timeout=60)
                 self.assertEqual(started.returncode, 0, self.journal(inside))
                 self.await_output(inside, ("fabricctl", "nodes", "-o", "name"), r"\S")
+                # The unit forbids what only drop-ins permit, and the agent says so.
+                self.await_output(inside, ("journalctl", "-u", "fabric-agent", "-o", "cat"),
+                                  r"clock \(clock synchronization\) needs adjtimex")
                 minimalroot.command(*inside, "systemctl", "kill", "-s", "KILL", "fabricd")
                 self.await_output(inside, ("systemctl", "show", "-P", "NRestarts", "fabricd"), "1")
                 self.await_output(inside, ("systemctl", "is-active", "fabricd"), "^active")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The Slurm programs: limits as tables, and a real slurmctld with 16 slurmd.
 
-The verdicts of certificates come from a program in place of `fabricctl certify`, because this
-machine has no fabric. All else is real: slurmctld, slurmd, scontrol, and fabric-agent with
-fabricctl check.
+Certificates that fail are those of a real fabricd with agents on captured machines. Certificates that
+pass come from a program in place of `fabricctl certify`, because this machine has no fabric. All else
+is real: slurmctld, slurmd, scontrol, and fabric-agent with fabricctl check.
 """
 
 import getpass
@@ -18,6 +18,7 @@ import sys
 import time
 
 from deploytest import DEPLOY, ROOT, DeployTest, main
+from fleet import Fleet
 
 sys.path.insert(0, str(DEPLOY / "slurm"))
 import fabric_slurm  # pylint: disable=wrong-import-position
@@ -132,6 +133,23 @@ class TestLimits(DeployTest):
         self.assertEqual(settings, self.settings())
 
 
+class TestTopology(DeployTest):
+    def tree(self, *ports):
+        return fabric_slurm.slurm_topology([{"node": node, "leaf": leaf} for node, leaf in ports])
+
+    def test_leaves_that_share_nodes_are_one_switch(self):
+        self.assertEqual(
+            self.tree(("n1", "rail0 a"), ("n1", "rail1 a"), ("n2", "rail1 a"), ("n3", "b"),
+                      ("n4", "b"), ("n5", "")),
+            ("SwitchName=b Nodes=n3,n4\nSwitchName=rail0_a Nodes=n1,n2\n"
+             "SwitchName=fabric Switches=b,rail0_a\n", ["n5"]))
+
+    def test_one_switch_has_no_parent(self):
+        self.assertEqual(self.tree(("n1", "a"), ("n2", "a")),
+                         ("SwitchName=a Nodes=n1,n2\n", []))
+        self.assertEqual(self.tree(("n1", "")), ("", ["n1"]))
+
+
 def free_ports(count):
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
@@ -236,11 +254,11 @@ class TestSlurm(DeployTest):
         self.wait(lambda: field("JobState") == "COMPLETED", 120)
         return self.slurm("scontrol", "show", "hostnames", field("NodeList")).split()
 
-    def program_run(self, command, **environment):
+    def program_run(self, command, status=0, **environment):
         done = subprocess.run([sys.executable, "-B", DEPLOY / "slurm/fabric_slurm.py", command],
                               env=self.env | environment, text=True, capture_output=True,
                               timeout=60, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, status, done.stderr)
         return done.stdout + done.stderr
 
     def audit(self):
@@ -299,9 +317,50 @@ class TestSlurm(DeployTest):
         self.assertIn("n9", self.in_state("drained"))
         self.assertRegex(self.reason("n9"), r"^fabricd: \w+: .* \[.*/check\.json\]$")
 
+    def test_a_node_that_a_real_certificate_fails_is_drained(self):
+        """fabricd signs it; with another key nothing is drained."""
+        self.fleet()
+        (self.path / "bin/fabricctl").unlink()
+        (self.path / "bin/fabricctl").symlink_to(self.program("fabricctl").resolve())
+        with Fleet(self.folder(), self.program) as fleet:
+            for name in ("n1", "n2"):
+                fleet.add(name, "roce_connectx6dx")
+            # The rules compare the nodes: n2 has an error that n1 does not have.
+            fleet.break_node("n2", "roce_connectx6dx")
+            fleet.wait(lambda: any(
+                finding["severity"] in ("SEVERITY_ERROR", "SEVERITY_CRITICAL")
+                and finding["subject"].get("node") == "n2"
+                for finding in fleet.get("/v1/findings")["findings"]), "a finding of n2")
+            key, other = self.path / "key.pem", self.path / "other.pem"
+            key.write_text(fleet.text("/certificate-key.pem"))
+            self.run_well("openssl", "genpkey", "-algorithm", "ed25519", "-out", self.path / "x")
+            self.run_well("openssl", "pkey", "-in", self.path / "x", "-pubout", "-out", other)
+            more = {"act": "yes", "controller": fleet.grpc, "certify_within": "10s"}
+            job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]"}
+            self.settings(certificate_key=other, **more)
+            self.assertIn("certificate refused", self.program_run("prolog", **job))
+            self.assertEqual(self.in_state("drained"), [])
+            self.settings(certificate_key=key, **more)
+            self.program_run("prolog", status=1, **job)
+            self.assertIn("n2", self.in_state("drained"))
+            evidence = pathlib.Path(re.search(r"\[(.*)\]", self.reason("n2"))[1])
+            done = subprocess.run([self.program("fabricctl"), "certify", "verify", evidence,
+                                   "--key", key, "--nodes", "n1,n2"], capture_output=True,
+                                  text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+
+    def test_slurmctld_accepts_the_topology_of_lldp(self):
+        """Two leaves, of which one is that of both rails of its nodes."""
+        text, _ = fabric_slurm.slurm_topology(
+            [{"node": f"n{i}", "leaf": f"leaf{(i - 1) // 2 + 1}"} for i in range(1, 5)])
+        self.check_topology(text)
+
     def test_slurmctld_accepts_the_topology_of_a_subnet(self):
         text = self.run_well(self.program("fabricctl"), "subnet", "export", "--as", "slurm",
                              ROOT / "tests/fixtures/infiniband/two_leaves.txt")
+        self.check_topology(text)
+
+    def check_topology(self, text):
         (self.path / "topology.conf").write_text(text)
         names = re.findall(r"Nodes=(\S+)", text)
         self.configure("TopologyPlugin=topology/tree\n" + "".join(

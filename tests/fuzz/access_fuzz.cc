@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const fabric::WallTime now(std::chrono::seconds(1'800'000'000));
   const auto person = authenticator.Identify(CallerWith(text, {}), now);
   if (person.ok()) {
-    const auto roles = fabric::access::RolesOf(person->identity);
+    const auto roles = fabric::RolesOf(person->identity);
     const bool agent = std::find(roles.begin(), roles.end(), fabric::v1::ROLE_AGENT) != roles.end();
     Check(roles.size() <= 1, "a name has one role");
     Check(roles.empty() || text.starts_with("spiffe://corp/"), "roles are of the trust domain");

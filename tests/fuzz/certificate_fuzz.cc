@@ -2,6 +2,7 @@
 // read from a valid certificate.
 #include "base/tls/certificate.h"
 #include "base/tls/openssl.h"
+#include "base/tls/request.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;
@@ -34,8 +35,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (facts.ok()) CheckNames(*facts);
   }
   (void)fabric::tls::TakeOpenSslError();
-  const auto id = fabric::tls::ParseSpiffeId(bytes);
-  if (id.ok()) Check(ToString(*id) == bytes, "a spiffe id has one form");
   (void)fabric::tls::ReadCrls(bytes);
+  (void)fabric::tls::ReadRequest(bytes);
+  at = data;
+  const fabric::tls::Owned<X509_REQ> request(d2i_X509_REQ(nullptr, &at, static_cast<long>(size)));
+  if (request != nullptr) {
+    const fabric::tls::Owned<BIO> pem(BIO_new(BIO_s_mem()));
+    PEM_write_bio_X509_REQ(pem.get(), request.get());
+    (void)fabric::tls::ReadRequest(fabric::tls::TextOf(pem.get()));
+  }
+  (void)fabric::tls::TakeOpenSslError();
   return 0;
 }

@@ -212,8 +212,9 @@ class Lab:
 
     def link(self, rail, link, what, value, direction="both"):
         """Sets how a link of a rail handles frames. link: "n3", or "leaf1-spine2". what: "loss" or
-        "corrupt" in percent, "delay" in ms, "cut" 0 or 1. direction: "up" (from the guests towards
-        the spines), "down" or "both"."""
+        "corrupt" in percent, "delay" in ms, "cut" 0 or 1; "dscp": the others act on frames with
+        this DSCP only. direction: "up" (from the guests towards the spines), "down" or
+        "both"."""
         labswitch.ask(self._folder(), "set", rail, link, direction, what, value)
 
     def repair_links(self):

@@ -23,7 +23,8 @@ rdma_ucm ib_umad""".split()
 OTHER_MODULES = ["sch_netem", "sch_tbf"]
 
 TOOLS = """bin/ip sbin/tc bin/rdma sbin/dcb sbin/ethtool bin/ib_write_lat bin/ib_write_bw
-bin/ib_send_lat bin/ib_send_bw bin/ib_read_lat bin/ib_read_bw bin/ibv_devinfo bin/ibv_devices
+bin/ib_send_lat bin/ib_send_bw bin/ib_read_lat bin/ib_read_bw
+bin/ib_atomic_lat bin/ibv_devinfo bin/ibv_devices
 bin/ibv_rc_pingpong bin/ibv_ud_pingpong bin/rping bin/ucmatose""".split()
 DIRECTORIES = """dev proc sys tmp root run mnt etc etc/lab var var/log usr usr/bin usr/sbin usr/lib
 usr/lib64 usr/lib/modules""".split()

@@ -26,10 +26,10 @@ def raw_mac(node):
     return bytes.fromhex(mac("rail0", node).replace(":", ""))
 
 
-def udp(source, target, port, payload=b"x" * 100):
+def udp(source, target, port, payload=b"x" * 100, dscp=0):
     """A RoCE v2 frame without checksums, which the switch does not check."""
     length = 28 + len(payload)
-    header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, length, 0, 0, 64, 17, 0,
+    header = struct.pack("!BBHHHBBH4s4s", 0x45, dscp << 2 | 2, length, 0, 0, 64, 17, 0,
                          bytes((10, 10, 0, source)), bytes((10, 10, 0, target)))
     return raw_mac(target) + raw_mac(source) + b"\x08\x00" + header + \
         struct.pack("!HHHH", port, 4791, length - 20, 0) + payload
@@ -152,6 +152,26 @@ class TestLinks(unittest.TestCase):
         self.ask("clear")
         self.assertEqual(len(self.crossing(3, 1, [50000] * 5)), 5)
 
+    def test_one_class_of_traffic(self):
+        self.ask("set", "rail0", "n2", "down", "dscp", 26)
+        self.ask("set", "rail0", "n2", "down", "cut", 1)
+        before = self.way("n2", "down")["lost"]
+        for dscp in (26, 0, 48, 26):
+            self.guests[1].send(udp(1, 2, 50000, dscp=dscp))
+        self.guests[1].send(raw_mac(2) + raw_mac(1) + b"\x86\xdd" + bytes(60))  # Not IPv4
+        arrived = self.guests[2].receive()
+        self.assertEqual([frame[15] >> 2 for frame in arrived[:2]], [0, 48])
+        self.assertEqual(len(arrived), 3)
+        way = self.way("n2", "down")
+        self.assertEqual((way["lost"] - before, way["dscp"]), (2, 26))
+        self.guests[2].announced.clear()
+        self.guests[2].receive(1.2)
+        self.assertTrue(self.guests[2].announced, "LLDP has another queue")
+        self.ask("clear")
+        self.assertIsNone(self.way("n2", "down")["dscp"])
+        self.guests[1].send(udp(1, 2, 50000, dscp=26))
+        self.assertEqual(len(self.guests[2].receive()), 1)
+
     def test_a_cut_link_carries_no_lldp(self):
         guest = self.guests[2]
         guest.receive(1.2)
@@ -209,6 +229,8 @@ class TestLinks(unittest.TestCase):
                            (("rail0", "n1", "both", "cute", 1), "expected loss, corrupt, delay"),
                            (("rail0", "n1", "both", "loss", 101), "0 to 100 percent"),
                            (("rail0", "n1", "both", "delay", 1e6), "0 to 10000 ms"),
+                           (("rail0", "n1", "both", "dscp", 64), "a DSCP is 0 to 63"),
+                           (("rail0", "n1", "both", "dscp", 1.5), "a DSCP is 0 to 63"),
                            (("rail0", "n1", "both", "loss", "much"), "expected a number"),
                            (("rail0", "n1", "both", "loss", "nan"), "expected a number"),
                            (("rail0", "n1", "both", "loss"), "expected show, clear, or set"),

@@ -72,6 +72,15 @@ class TestProbes(unittest.TestCase):
                                  latency["samples"])
                 self.assertEqual(result["used"]["path_mtu_bytes"], 4096)
 
+    def test_atomics(self):
+        for swap in (False, True):
+            with self.subTest(compare_and_swap=swap):
+                result = self.measured({"rc_atomic_latency": {"iterations": 100,
+                                                              "compare_and_swap": swap}})
+                latency = result["latency"]
+                self.assertEqual(latency["samples"] + latency["voided"], 100)
+                self.assertGreater(latency["median_us"], 0)
+
     def test_bandwidths(self):
         for kind in ("rc_write_bandwidth", "rc_read_bandwidth", "rc_send_bandwidth"):
             for fields in ({}, {"queue_pairs": 3, "bidirectional": True}):
@@ -103,6 +112,15 @@ class TestProbes(unittest.TestCase):
         self.assertEqual(result["used"], {
             "gid_index": 1, "path_mtu_bytes": 1024, "timeout": 18, "retry_count": 3,
             "rnr_retry": 7, "service_level": 0, "flow_label": 5, "traffic_class": 104})
+
+    def test_a_pkey_is_found_in_the_table_of_the_port(self):
+        # Soft RoCE has one P_Key, 0xffff: 0x7fff without the bit for full members.
+        result = self.measured({"rc_write_latency": {"iterations": 20},
+                                "queue_pair": {"pkey": 0x7fff}})
+        self.assertEqual(result["used"]["pkey"], 0x7fff)
+        with self.assertRaisesRegex(AssertionError,
+                                    "rxe0/1: P_Key 0x0005 is not in the table of the port"):
+            self.run_pair({"rc_write_latency": {}, "queue_pair": {"pkey": 5}})
 
     def test_loopback_on_one_port(self):
         for spec in ({"rc_read_latency": {"iterations": 50}}, {"ud_ping": {"pings": 20}}):

@@ -6,105 +6,22 @@ the commands of docs/OPERATIONS.md.
 test_tls.py BIN  where fabric-agent, fabricd and fabricctl are
 """
 
-import json
 import pathlib
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-BIN = pathlib.Path("build/release/bin")
+import tls_world
+from tls_world import TlsWorld
+
 OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/OPERATIONS.md"
-PATIENCE = 20.0
 
 
-class TlsTest(unittest.TestCase):
-    def setUp(self):
-        made = tempfile.TemporaryDirectory(prefix="fabric-tls-")
-        self.addCleanup(made.cleanup)
-        self.folder = pathlib.Path(made.name)
-        self.pki = self.folder / "pki"
-
-    def run_ctl(self, *words, good=True):
-        done = subprocess.run([BIN / "fabricctl", *map(str, words)], text=True, timeout=60,
-                              capture_output=True, check=False)
-        if good:
-            self.assertEqual(done.returncode, 0, done.stderr)
-        return done
-
-    def make_pki(self):
-        self.run_ctl("pki", "init", "--dir", self.pki)
-        self.issue("server", "fabricd", "--dns", "localhost", "--ip", "127.0.0.1")
-        self.issue("node", "n1")
-        self.issue("admin", "alice")
-
-    def issue(self, *words):
-        self.run_ctl("pki", "issue", *words, "--dir", self.pki)
-
-    def files(self, owner):
-        """The three options of TLS for a program."""
-        at = self.pki / owner
-        return [f"--tls-cert={at}/cert.pem", f"--tls-key={at}/key.pem", f"--tls-ca={at}/ca.pem"]
-
-    def start(self, name, *arguments):
-        log = self.folder / f"{name}.log"
-        with open(log, "wb") as out:
-            process = subprocess.Popen([BIN / name, *map(str, arguments)], stdout=out, stderr=out)
-
-        def end():
-            process.terminate()
-            self.assertEqual(process.wait(PATIENCE), 0, log.read_text())
-
-        self.addCleanup(end)
-        return log
-
-    def start_fabricd(self, *more):
-        addresses = self.folder / "addresses.json"
-        log = self.start("fabricd", "--grpc=127.0.0.1:0", "--rest=127.0.0.1:0",
-                         "--health=127.0.0.1:0", f"--state={self.folder}/state.db",
-                         f"--addresses-file={addresses}", *self.files("server/fabricd"), *more)
-        self.until(addresses.exists, "fabricd listens")
-        self.bound = json.loads(addresses.read_text())
-        return log
-
-    def start_agent(self, node="n1", owner="node/n1"):
-        return self.start("fabric-agent", "run", "--controller", self.bound["grpc"],
-                          "--node", node, *self.files(owner))
-
-    def until(self, condition, what):
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.05)
-
-    def until_logged(self, log, text):
-        self.until(lambda: text in log.read_text(), f"{log.name}: {text}")
-
-    def handshake(self, listener, *words):
-        """(accepted, output) of openssl s_client."""
-        done = subprocess.run(
-            ["openssl", "s_client", "-connect", self.bound[listener], "-alpn", "h2,http/1.1",
-             "-CAfile", self.pki / "ca.pem", "-verify_return_error", *words],
-            input=b"", capture_output=True, timeout=20, check=False)
-        text = (done.stdout + done.stderr).decode(errors="replace")
-        return "New, TLSv1.3" in text, text
-
-    def curl(self, url, *words):
-        done = subprocess.run(["curl", "-sS", "--max-time", "10", "--cacert", self.pki / "ca.pem",
-                               *map(str, words), url], text=True, capture_output=True, check=False)
-        return done.stdout + done.stderr
-
-    def identity(self, owner):
-        return ["--cert", self.pki / owner / "cert.pem", "--key", self.pki / owner / "key.pem"]
-
-    def metric(self, name):
-        text = self.curl(f"https://{self.bound['health']}/metrics", *self.identity("admin/alice"))
-        return float(re.search(rf"^{name} (\S+)", text, re.MULTILINE)[1])
-
+class TlsTest(TlsWorld):
     def test_tls_13_only_on_every_listener(self):
         self.make_pki()
         self.start_fabricd()
@@ -200,7 +117,7 @@ class TlsTest(unittest.TestCase):
                                  ("grpc", "127.0.0.1.example.org:0")):
             with self.subTest(address):
                 done = subprocess.run(
-                    [BIN / "fabricd", f"--{setting}={address}", f"--state={self.folder}/s.db"],
+                    [tls_world.BIN / "fabricd", f"--{setting}={address}", f"--state={self.folder}/s.db"],
                     text=True, capture_output=True, timeout=20, check=False)
                 self.assertEqual(done.returncode, 2)
                 [line] = [line for line in done.stderr.splitlines() if line.startswith("fabricd: ")]
@@ -221,12 +138,12 @@ class TlsTest(unittest.TestCase):
                 (["--tls=off", "--tls-ca=c"], 2,
                  "--tls-ca: expected no certificates with tls: off")):
             with self.subTest(words):
-                done = subprocess.run([BIN / "fabricd", f"--state={self.folder}/s.db", *words],
+                done = subprocess.run([tls_world.BIN / "fabricd", f"--state={self.folder}/s.db", *words],
                                       text=True, capture_output=True, timeout=20, check=False)
                 self.assertEqual(done.returncode, status)
                 self.assertIn(message, done.stderr)
         # Status 1: systemd starts the agent again, and the files can be there then.
-        done = subprocess.run([BIN / "fabric-agent", "run", "--controller=127.0.0.1:1",
+        done = subprocess.run([tls_world.BIN / "fabric-agent", "run", "--controller=127.0.0.1:1",
                                "--tls-cert=/nowhere/cert.pem", "--tls-key=k", "--tls-ca=c"],
                               text=True, capture_output=True, timeout=20, check=False)
         self.assertEqual(done.returncode, 1)
@@ -248,5 +165,5 @@ if __name__ == "__main__":
             print(f"skipped: {tool} is not installed")
             sys.exit(77)
     if len(sys.argv) > 1:
-        BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+        tls_world.use_programs(sys.argv.pop(1))
     unittest.main()

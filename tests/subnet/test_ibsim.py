@@ -4,78 +4,15 @@ also ibutils, if installed).
 Compares the path of each pair with ibtracert, and unlinks a cable.
 """
 
-import glob
 import json
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
-NET = pathlib.Path(__file__).parents[1] / "fuzz/corpus/subnet_topology/small_tree"
-HOSTS = {"n1": "H-0000000000200001", "n2": "H-0000000000200011", "n3": "H-0000000000200021",
-         "n4": "H-0000000000200031"}
-SKIPPED = 77
-DEADLINE_S = 20
-
-
-def wait_for(what, done):
-    end = time.monotonic() + DEADLINE_S
-    while not done():
-        if time.monotonic() > end:
-            sys.exit(f"{what}: expected within {DEADLINE_S} s, saw nothing")
-        time.sleep(0.05)
-
-
-class Subnet:
-    def __init__(self, folder, library):
-        self.folder = folder
-        self.env = dict(os.environ, IBSIM_SOCKNAME=f"subnet-{os.getpid()}", OSM_TMP_DIR=str(folder),
-                        OSM_CACHE_DIR=str(folder))
-        log = folder / "ibsim.log"
-        self.sim = subprocess.Popen(["ibsim", "-s", str(NET)], stdin=subprocess.PIPE,
-                                    stdout=log.open("w"), stderr=subprocess.STDOUT, env=self.env,
-                                    text=True)
-        wait_for("ibsim", lambda: "Network simulator ready" in log.read_text())
-        self.env.update(LD_PRELOAD=library, SIM_HOST=HOSTS["n1"])
-        self.run("opensm", "-c", str(folder / "conf"))
-        conf = (folder / "conf").read_text()
-        conf = re.sub(r"(?m)^force_log_flush.*", "force_log_flush TRUE", conf)
-        (folder / "conf").write_text(conf)
-        self.manager = subprocess.Popen(
-            ["opensm", "-F", str(folder / "conf"), "-f", str(folder / "log"), "-R", "minhop",
-             "-D", "0x43", "--dump_files_dir", str(folder)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.env)
-        wait_for("opensm", lambda: (folder / "log").exists() and
-                 "SUBNET UP" in (folder / "log").read_text(errors="replace"))
-
-    def run(self, *words):
-        return subprocess.run(words, env=self.env, capture_output=True, text=True,
-                              timeout=60).stdout
-
-    def files(self, name):
-        paths = []
-        for tool in ("ibnetdiscover", "dump_lfts", "sminfo"):
-            path = self.folder / f"{name}-{tool}.txt"
-            path.write_text(self.run(tool))
-            paths.append(str(path))
-        return paths
-
-    def close(self):
-        for process in (self.manager, self.sim):
-            process.terminate()
-            process.wait()
-
-
-def check(fabricctl, files):
-    done = subprocess.run([fabricctl, "subnet", "check", "-o", "json", *files], capture_output=True,
-                          text=True, timeout=60)
-    answer = json.loads(done.stdout)
-    return [f["rule"] + ": " + f["title"] for f in answer["findings"]
-            if f["verdict"] == "VERDICT_FAIL"]
+from ibsimsubnet import HOSTS, Subnet, check, library_or_skip, wait_for
 
 
 def compare_paths(subnet, fabricctl, files):
@@ -116,14 +53,9 @@ def compare_with_ibdmchk(subnet, fabricctl):
 
 def main():
     fabricctl = sys.argv[1]
-    missing = [tool for tool in ("ibsim", "opensm", "ibnetdiscover", "ibtracert", "dump_lfts")
-               if shutil.which(tool) is None]
-    libraries = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")
-    if missing or not libraries:
-        print(f"SKIPPED: not installed: {', '.join(missing) or 'libumad2sim.so'}")
-        sys.exit(SKIPPED)
+    library = library_or_skip("ibnetdiscover", "ibtracert", "dump_lfts")
     with tempfile.TemporaryDirectory() as name:
-        subnet = Subnet(pathlib.Path(name), libraries[0])
+        subnet = Subnet(pathlib.Path(name), library)
         try:
             healthy = subnet.files("healthy")
             assert check(fabricctl, healthy) == [], check(fabricctl, healthy)
@@ -131,8 +63,7 @@ def main():
             if shutil.which("ibdmchk"):
                 compare_with_ibdmchk(subnet, fabricctl)
             # The file is made before the manager reroutes, or after: the cable is missing in both.
-            subnet.sim.stdin.write('Unlink "S-0000000000100001"[5]\n')
-            subnet.sim.stdin.flush()
+            subnet.type('Unlink "S-0000000000100001"[5]')
             wait_for("unlinked cable", lambda: subnet.run("ibnetdiscover").count("[5]") < 3)
             broken = subnet.files("broken")
             found = check(fabricctl, [*broken, "--plan", healthy[0]])

@@ -40,6 +40,13 @@ v1::ProbeResult Figures(const v1::ProbeSpec& spec) {
     result.mutable_ping()->set_answered(100);
     result.mutable_ping()->mutable_network_round_trip()->set_median_us(5);
   }
+  if (spec.has_gpu_memory()) {
+    v1::GpuMemoryStep& step = *result.add_gpu_memory();
+    step.set_gpu("0000:1b:00.0");
+    step.set_registration(v1::GPU_MEMORY_REGISTRATION_DMA_BUF);
+    step.set_works(true);
+    step.mutable_bandwidth()->set_mean_bps(90e9);
+  }
   if (spec.has_path_mtu()) {
     v1::MtuStep& step = *result.add_mtu_steps();
     step.set_mtu_bytes(4096);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "base/text.h"
 #include "tests/testing/fake_datagrams.h"
@@ -155,6 +156,13 @@ class FakeQueuePairs final : public host::RcQueuePairs {
     // The answer to a read comes back this way.
     const std::string& towards =
         request.operation == host::Operation::kRead ? from.options_.at.device : device;
+    if (request.operation == host::Operation::kFetchAdd ||
+        request.operation == host::Operation::kCompareSwap) {
+      if (!from.options_.atomics || !peer.options_.atomics)
+        return from.Complete(request, "remote access error (10)");
+      Change(request, from.memory_, peer.memory_, fabric_.repeat_atomics_.contains(device));
+      return from.Complete(request, "");
+    }
     if (const auto cut = fabric_.packets_max_.find(towards);
         cut != fabric_.packets_max_.end() &&
         std::min(pair.packet_bytes, request.bytes) > cut->second)
@@ -187,6 +195,21 @@ class FakeQueuePairs final : public host::RcQueuePairs {
     return {};
   }
 
+  // `repeat`: a responder that carries out a request twice.
+  static void Change(const host::WorkRequest& request, std::vector<std::byte>& own,
+                     std::vector<std::byte>& remote, bool repeat) {
+    for (int times = repeat ? 2 : 1; times > 0; --times) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, remote.data() + request.offset, sizeof value);
+      std::memcpy(own.data() + request.offset, &value, sizeof value);
+      if (request.operation == host::Operation::kFetchAdd)
+        value += request.operand;
+      else if (value == request.compare)
+        value = request.operand;
+      std::memcpy(remote.data() + request.offset, &value, sizeof value);
+    }
+  }
+
   static void Copy(std::vector<std::byte>& from, std::uint32_t at, std::vector<std::byte>& to,
                    std::uint32_t there, std::uint32_t bytes) {
     for (std::uint32_t n = 0; n < bytes; ++n)
@@ -211,6 +234,10 @@ void FakeFabric::Silence(const std::string& device) {
 void FakeFabric::Break(const std::string& device, const std::string& error) {
   MutexLock lock(mutex_);
   broken_[device] = error;
+}
+void FakeFabric::RepeatAtomics(const std::string& device) {
+  MutexLock lock(mutex_);
+  repeat_atomics_.insert(device);
 }
 void FakeFabric::RefuseOpen(const std::string& device, const Status& why) {
   MutexLock lock(mutex_);

@@ -26,6 +26,8 @@ class FakeFabric {
   void Silence(const std::string& device);
   // From now on requests towards `device` end with this error.
   void Break(const std::string& device, const std::string& error);
+  // `device` carries out each atomic request twice.
+  void RepeatAtomics(const std::string& device);
   // From now on queue pairs of `device` cannot be opened, or not be connected.
   void RefuseOpen(const std::string& device, const Status& why);
   void RefuseConnect(const std::string& device, const Status& why);
@@ -78,6 +80,7 @@ class FakeFabric {
   std::set<std::string> silent_ GUARDED_BY(mutex_);
   std::map<std::string, std::string> broken_ GUARDED_BY(mutex_);
   std::map<std::string, Status> refuse_open_ GUARDED_BY(mutex_);
+  std::set<std::string> repeat_atomics_ GUARDED_BY(mutex_);
   std::map<std::string, Status> refuse_connect_ GUARDED_BY(mutex_);
   std::map<std::pair<std::string, bool>, Status> refuse_register_ GUARDED_BY(mutex_);
   std::map<std::pair<std::string, std::uint32_t>, std::string> broken_regions_ GUARDED_BY(mutex_);

@@ -46,6 +46,7 @@ struct RcOptions {
   std::uint32_t send_queue_depth = 1;     // Per queue pair
   std::uint32_t receive_queue_depth = 1;  // Per queue pair
   std::uint32_t inline_bytes = 0;  // Writes and sends up to this size are inline if supported
+  bool atomics = false;            // Atomics on the memory. UNIMPLEMENTED if the device has none.
 };
 
 // Connection of a queue pair. Defaults as in NCCL and perftest: a lost packet is retransmitted
@@ -82,10 +83,11 @@ struct RemoteMemory {
   std::uint32_t key = 0;
 };
 
-enum class Operation { kWrite, kRead, kSend, kReceive };
+enum class Operation { kWrite, kRead, kSend, kReceive, kFetchAdd, kCompareSwap };
 
 // Transfers memory()[offset, offset + bytes): writes and reads use the same offset of the peer's
-// memory; sends go to the peer's next receive. All receives complete.
+// memory; sends go to the peer's next receive. Atomics change 8 bytes at the same offset of the
+// peer's memory, and put their previous value into the own one. All receives complete.
 struct WorkRequest {
   Operation operation = Operation::kWrite;
   std::uint32_t queue_pair = 0;  // From 0
@@ -94,6 +96,8 @@ struct WorkRequest {
   std::uint64_t id = 0;                     // Below 2^40
   std::uint32_t region = 0;                 // Local memory; 0: memory()
   std::optional<RemoteMemory> remote = {};  // Absent: the peer's memory()
+  std::uint64_t operand = 0;                // Of atomics: to add, or to store
+  std::uint64_t compare = 0;                // Of kCompareSwap
   bool signaled = true;                     // Whether success completes; failure always does.
 };
 

@@ -22,6 +22,22 @@ constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kPairShift) - 1;
 constexpr std::uint64_t kReceive = std::uint64_t{1} << 63;
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
+ibv_wr_opcode OpcodeOf(Operation operation) {
+  switch (operation) {
+    case Operation::kWrite: return IBV_WR_RDMA_WRITE;
+    case Operation::kRead: return IBV_WR_RDMA_READ;
+    case Operation::kFetchAdd: return IBV_WR_ATOMIC_FETCH_AND_ADD;
+    case Operation::kCompareSwap: return IBV_WR_ATOMIC_CMP_AND_SWP;
+    default: return IBV_WR_SEND;
+  }
+}
+
+// The answer comes into the memory of the request.
+bool HasAnswer(Operation operation) {
+  return operation == Operation::kRead || operation == Operation::kFetchAdd ||
+         operation == Operation::kCompareSwap;
+}
+
 Result<ibv_mtu> PathMtu(std::uint32_t bytes) {
   if (std::has_single_bit(bytes) && bytes >= 256 && bytes <= 4096)
     return static_cast<ibv_mtu>(std::countr_zero(bytes) - 7);
@@ -56,6 +72,7 @@ class VerbsRcQueuePairs final : public RcQueuePairs {
                    const ConnectionSettings& settings);
   Status ToSend(std::uint32_t queue_pair, const ConnectionSettings& settings);
   Status PostReceive(ibv_sge& piece, const WorkRequest& request);
+  int access() const { return options_.atomics ? kAccess | IBV_ACCESS_REMOTE_ATOMIC : kAccess; }
 
   const RcOptions options_;
   // Destroyed from the last to the first.
@@ -76,7 +93,10 @@ class VerbsRcQueuePairs final : public RcQueuePairs {
 
 Status VerbsRcQueuePairs::Open() {
   RETURN_IF_ERROR(port_.Open(options_.at));
-  ASSIGN_OR_RETURN(memory_, VerbsMemory::Register(port_, options_.memory_bytes, kAccess));
+  if (options_.atomics && port_.limits().atomic_cap == IBV_ATOMIC_NONE)
+    return {Code::kUnimplemented,
+            Format("{}/{}: the device has no RDMA atomics", options_.at.device, options_.at.port)};
+  ASSIGN_OR_RETURN(memory_, VerbsMemory::Register(port_, options_.memory_bytes, access()));
   local_ = port_.address();
   local_.remote_address = reinterpret_cast<std::uintptr_t>(memory_.bytes.get());
   local_.remote_key = memory_.region->rkey;
@@ -132,7 +152,7 @@ Status VerbsRcQueuePairs::ToInit(ibv_qp& pair) {
   attributes.qp_state = IBV_QPS_INIT;
   attributes.pkey_index = port_.pkey_index();
   attributes.port_num = port_.number();
-  attributes.qp_access_flags = kAccess;
+  attributes.qp_access_flags = static_cast<unsigned>(access());
   const int error = ibv_modify_qp(
       &pair, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   return error == 0 ? Status() : port_.Failure(error, "queue pair to INIT");
@@ -218,16 +238,22 @@ Status VerbsRcQueuePairs::Post(const WorkRequest& wanted) {
   request.wr_id = wanted.id | std::uint64_t{wanted.queue_pair} << kPairShift;
   request.sg_list = &piece;
   request.num_sge = 1;
-  request.opcode = wanted.operation == Operation::kWrite  ? IBV_WR_RDMA_WRITE
-                   : wanted.operation == Operation::kRead ? IBV_WR_RDMA_READ
-                                                          : IBV_WR_SEND;
+  request.opcode = OpcodeOf(wanted.operation);
   if (wanted.signaled) request.send_flags |= IBV_SEND_SIGNALED;
-  if (wanted.region == 0 && wanted.bytes <= inline_bytes_ && wanted.operation != Operation::kRead)
+  if (wanted.region == 0 && wanted.bytes <= inline_bytes_ && !HasAnswer(wanted.operation))
     request.send_flags |= IBV_SEND_INLINE;
   const RemoteMemory remote = wanted.remote.value_or(
       RemoteMemory{.address = remote_.remote_address, .key = remote_.remote_key});
-  request.wr.rdma.remote_addr = remote.address + wanted.offset;
-  request.wr.rdma.rkey = remote.key;
+  if (wanted.operation == Operation::kFetchAdd || wanted.operation == Operation::kCompareSwap) {
+    const bool swap = wanted.operation == Operation::kCompareSwap;
+    request.wr.atomic = {.remote_addr = remote.address + wanted.offset,
+                         .compare_add = swap ? wanted.compare : wanted.operand,
+                         .swap = swap ? wanted.operand : 0,
+                         .rkey = remote.key};
+  } else {
+    request.wr.rdma.remote_addr = remote.address + wanted.offset;
+    request.wr.rdma.rkey = remote.key;
+  }
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(pairs_[wanted.queue_pair].get(), &request, &bad);
   return error == 0 ? Status()

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "daemon/access/policy.h"
 #include "daemon/api/rest/rest_router.h"
+#include "proto/roles.h"
 
 namespace fabric::api {
 namespace {
@@ -126,7 +127,7 @@ Json Content(const std::string& media, Json schema) {
 
 // "operator"
 std::string RoleText(const MethodDescriptor& method) {
-  return access::RoleNames(access::NeedOf(method).any_of);
+  return RoleNames(access::NeedOf(method).any_of);
 }
 
 Json Operation(const Route& route) {
@@ -186,7 +187,7 @@ std::string RoleSection(const std::vector<Route>& routes) {
           Format("[{}](#{})", route.method->name(), LowerCase(route.method->name())));
   std::string text = "## Roles\n\n| role | methods |\n|---|---|\n";
   for (const auto& [role, methods] : by_role)
-    text += Format("| {} | {} |\n", access::RoleName(role), Join(methods, ", "));
+    text += Format("| {} | {} |\n", RoleName(role), Join(methods, ", "));
   return text + "\noperator includes viewer, and admin includes operator.\n\n";
 }
 

@@ -283,7 +283,7 @@ void RestConnection::WriteChunk() {
 void RestConnection::Linger() {
   if (stream_.encrypted()) {
     stream_.expires_after(kLinger);
-    stream_.async_shutdown(Then(&RestConnection::OnShutDown));
+    stream_.async_shutdown(Then(&RestConnection::OnLingered));
     return;
   }
   Error ignored;
@@ -294,10 +294,6 @@ void RestConnection::Linger() {
 }
 
 void RestConnection::OnLingered(Error) {
-  stream_.close();
-}
-
-void RestConnection::OnShutDown(Error) {
   stream_.close();
 }
 
@@ -334,6 +330,7 @@ void RestConnection::BeginEvents(const EventStreamStart& start) {
   stream_.expires_never();
   text_ = kEventStreamHead;
   cursor_ = *cursor;
+  caller_ = start.caller;
   WriteEvents();
   ReadSome(&RestConnection::OnClientRead);
   StartHeartbeat();
@@ -354,7 +351,7 @@ void RestConnection::StartHeartbeat() {
 
 void RestConnection::OnHeartbeat(Error error) {
   if (error || !cursor_) return;
-  if (writing_ && wrote_nothing_) {
+  if ((writing_ && wrote_nothing_) || !shared_.service.MayWatch(caller_)) {
     EndEvents();
     return;
   }

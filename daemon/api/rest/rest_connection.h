@@ -96,7 +96,6 @@ class RestConnection {
   void Linger();
   void OnLingered(Error error);
   void OnDiscarded(Error error);
-  void OnShutDown(Error error);
   void ReadSome(Step step);
 
   void BeginEvents(const EventStreamStart& start);

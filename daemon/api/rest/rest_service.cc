@@ -6,10 +6,12 @@
 #include <boost/beast/http/status.hpp>
 
 #include "base/text.h"
+#include "daemon/api/caught.h"
 #include "daemon/api/rest/campaign_stream.h"
 #include "daemon/api/rest/negotiation.h"
 #include "daemon/api/rest/rest_text.h"
 #include "daemon/api/rest/result_matrix.h"
+#include "proto/fabric_service.h"
 #include "proto/field_mask.h"
 #include "proto/json.h"
 #include "proto/message_text.h"
@@ -178,7 +180,17 @@ std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Watc
   if (head) return HttpResponse{.content_type = "text/event-stream"};
   auto watch = WatchRequest(request, call);
   if (!watch.ok()) return ErrorResponse(HttpStatus(watch.status().code()), watch.status());
-  return EventStreamStart{*std::move(watch)};
+  return EventStreamStart{.request = *std::move(watch), .caller = request.caller};
+}
+
+bool RestService::MayWatch(const access::Caller& caller) const {
+  v1::Event ignored;
+  const Status status = Caught([&] {
+    return call_({.caller = caller, .transport = kRecheck},
+                 *MethodOf(*v1::WatchEventsRequest::descriptor()), v1::WatchEventsRequest(),
+                 ignored);
+  });
+  return status.ok();
 }
 
 }  // namespace fabric::api

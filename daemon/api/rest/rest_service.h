@@ -44,6 +44,7 @@ struct HttpResponse {
 // The client wants a stream of server-sent events.
 struct EventStreamStart {
   v1::WatchEventsRequest request;
+  access::Caller caller;
 };
 
 // A body that is made in pieces while it is sent.
@@ -78,6 +79,9 @@ class RestService {
 
   std::variant<HttpResponse, EventStreamStart, StreamedResponse> Handle(
       const HttpRequest& request) const;
+
+  // Whether the caller may still read the events that it reads.
+  bool MayWatch(const access::Caller& caller) const;
 
  private:
   HttpResponse Answer(const HttpRequest& request, const RestCall& call) const;

@@ -30,7 +30,12 @@ std::optional<access::ClientCertificate> RestSocket::Certificate() {
   const auto facts = tls::FactsOf(*certificate);
   // Names that cannot be read identify no one.
   if (!facts.ok()) return access::ClientCertificate();
-  return ToClientCertificate(*facts);
+  std::string chain = tls::CertificatePem(*certificate);
+  // On a server, the chain does not contain the certificate itself.
+  const STACK_OF(X509)* const others = SSL_get_peer_cert_chain(tls_->native_handle());
+  for (int n = 0; n < sk_X509_num(others); ++n)
+    chain += tls::CertificatePem(*sk_X509_value(others, n));
+  return ToClientCertificate(*facts, std::move(chain));
 }
 
 bool RestSocket::IsEnd(Error error) {

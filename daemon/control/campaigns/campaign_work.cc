@@ -114,6 +114,8 @@ bool CampaignWork::IsExplained(const v1::PairResult& result) const {
 }
 
 void CampaignWork::Analyze(v1::PairResult result) {
+  // A failure is about the memory of a GPU and its registration, not about a path.
+  if (MeasureOf(result.probe()) == v1::MEASURE_GPU_MEMORY) return;
   if (IsExplained(result)) {
     ++explained_count_;
     return;

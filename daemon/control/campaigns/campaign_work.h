@@ -48,6 +48,7 @@ struct CampaignInputs {
   // At the end of the plan, continue until faults are located or no fault is suspected.
   bool settle = false;
   std::string schedule = {};  // Id of the schedule that starts the campaign; empty: none
+  std::vector<std::string> rechecks = {};  // Ids of the findings that it checks again
 };
 
 struct CampaignWork {

@@ -113,6 +113,7 @@ Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec, CampaignInpu
   summary.set_state(v1::CAMPAIGN_STATE_RUNNING);
   *summary.mutable_started_at() = ToProto(now.wall);
   summary.set_schedule(inputs.schedule);
+  summary.mutable_rechecks()->Assign(inputs.rechecks.begin(), inputs.rechecks.end());
   summary.mutable_classes()->Assign(inputs.classes.begin(), inputs.classes.end());
   const plan::Plan& plan = inputs.plan;
   summary.set_rounds(static_cast<std::uint32_t>(plan.rounds.size()));

@@ -85,6 +85,8 @@ class Verdicts {
     if (facts_.suspicious) AddSuspicious(*facts_.suspicious);
     for (const AskedPort& asked : facts_.work.ports()) AddPort(asked);
     AddFailures();
+    for (const CertificateMemory::Problem& problem : facts_.memory.Problems())
+      Say(problem.node, problem.fails ? v1::VERDICT_FAIL : v1::VERDICT_UNKNOWN, problem.text);
     Cover();
     Finish();
   }
@@ -336,6 +338,8 @@ class Verdicts {
       if (node.verdict() == v1::VERDICT_UNSPECIFIED) node.set_verdict(v1::VERDICT_PASS);
       failed_ = failed_ || node.verdict() == v1::VERDICT_FAIL;
       unknown_ = unknown_ || node.verdict() == v1::VERDICT_UNKNOWN;
+      for (v1::CertifiedMemory& memory : facts_.memory.Of(name))
+        *node.add_memory() = std::move(memory);
       *certificate_.add_nodes() = node;
     }
     certificate_.set_verdict(failed_    ? v1::VERDICT_FAIL

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/control/certificates/certificate_memory.h"
 #include "daemon/control/certificates/certificate_work.h"
 #include "fabric/v1/blame.pb.h"
 #include "fabric/v1/certificate.pb.h"
@@ -35,6 +36,7 @@ struct CertificateFacts {
   std::vector<v1::CoverageGap> not_covered;  // By the plan
   // Number of results without an absolute limit, by reason
   std::map<std::string, std::uint32_t> not_judged = {};
+  CertificateMemory memory = {};
 };
 
 // Fills in nodes, verdict, pairs, rails and not_covered. `certificate` has its request, with each

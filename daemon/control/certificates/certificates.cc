@@ -186,13 +186,7 @@ Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& reques
 Status Certificates::Probe(v1::Certificate& certificate, Running& running, Moment now) {
   const v1::CertificateRequest& request = certificate.request();
   fleet::ExpectationTable expectations;
-  std::vector<fleet::NodeView> nodes;
-  for (const std::string& name : request.nodes()) {
-    const fleet::NodeRecord* const record = sources_.fleet.Find(name);
-    if (record == nullptr || record->state != v1::NODE_STATE_CONNECTED) continue;
-    nodes.push_back(fleet::ViewOf(*record, sources_.profile, expectations));
-  }
-  const fleet::FleetView view(std::move(nodes));
+  const fleet::FleetView view(ConnectedNodes(request, expectations));
   Asked asked = PortsAskedFor(view, sources_.sites, request);
   running.doubts = std::move(asked.without);
   const bool alone = request.nodes_size() == 1;
@@ -204,6 +198,9 @@ Status Certificates::Probe(v1::Certificate& certificate, Running& running, Momen
     if (ports.ok()) found = *std::move(ports);
     TakeObstacles(asked.ports, alone, found);
   }
+  for (const AskedPort& port : asked.ports)
+    if (!port.obstacle)
+      running.memory.AddPort(port.port, sources_.fleet.Find(port.port.node())->snapshot);
   running.work = CertificateWork(std::move(asked.ports), alone);
   if (found.ports.empty()) return {};  // Tick() says so.
   std::size_t partners_max = 0;
@@ -256,7 +253,11 @@ void Certificates::Take(const std::string& campaign, const v1::PairResult& resul
   const auto at = running_.find(campaign);
   if (at == running_.end()) return;
   Known& known = known_.at(at->second);
-  if (known.running) known.running->work.Take(result);
+  if (!known.running) return;
+  if (campaign == known.answer.certificate().gpu_campaign())
+    known.running->memory.Take(result);
+  else
+    known.running->work.Take(result);
 }
 
 void Certificates::Tick(const std::set<std::string>& unjudged, Moment now) {
@@ -272,6 +273,7 @@ void Certificates::Tick(const std::set<std::string>& unjudged, Moment now) {
       (void)sources_.campaigns.Cancel(campaign, now);  // It exists: it runs.
       if (sources_.campaigns.Runs(campaign)) continue;
     }
+    if (TestMemory(number, now)) continue;
     const auto& nodes = certificate.request().nodes();
     const bool judged = std::none_of(nodes.begin(), nodes.end(), [&](const std::string& node) {
       return unjudged.contains(node);
@@ -279,6 +281,7 @@ void Certificates::Tick(const std::set<std::string>& unjudged, Moment now) {
     if (!judged && now.steady < running.probing_until) continue;
     Issue(known, unjudged, now);
     running_.erase(certificate.campaign());
+    running_.erase(certificate.gpu_campaign());
     waiting_.erase(number);
   }
 }
@@ -334,7 +337,8 @@ void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Mo
                          .doubts = Doubts(certificate, running, unjudged),
                          .cut_off = {},
                          .suspicious = {},
-                         .not_covered = running.not_covered};
+                         .not_covered = running.not_covered,
+                         .memory = running.memory};
   if (!certificate.campaign().empty()) {
     const auto campaign = sources_.campaigns.Get(certificate.campaign());
     if (campaign.ok()) *certificate.mutable_blame() = campaign->blame();

@@ -13,6 +13,7 @@
 #include "base/jws.h"
 #include "base/status.h"
 #include "daemon/control/campaigns/campaigns.h"
+#include "daemon/control/certificates/certificate_memory.h"
 #include "daemon/control/certificates/certificate_verdict.h"
 #include "daemon/control/certificates/certificate_work.h"
 #include "daemon/control/evaluator.h"
@@ -47,6 +48,8 @@ class Certificates {
   Certificates(const CertificateOptions& options, const CertificateSources& sources,
                std::uint32_t pairs_at_once, Outbox& outbox);
 
+  void SetKey(SigningKey key) { options_.key = std::move(key); }
+
   // From the store, newest first. Those in progress end now, with the verdict UNKNOWN.
   void Restore(std::vector<v1::GetCertificateResponse> newest_first, Moment now);
 
@@ -71,6 +74,8 @@ class Certificates {
     std::vector<v1::CoverageGap> not_covered;  // By the plan
     SteadyTime probing_until, deadline;
     bool cut_off = false;
+    CertificateMemory memory = {};
+    bool memory_tested = false;  // The test has started, or will not.
   };
   struct Known {
     v1::GetCertificateResponse answer;
@@ -79,6 +84,10 @@ class Certificates {
   };
 
   std::string IdOf(std::uint64_t number) const;
+  bool TestMemory(std::uint64_t number, Moment now);
+  Status StartMemory(std::uint64_t number, const std::vector<std::string>& nodes, Moment now);
+  std::vector<fleet::NodeView> ConnectedNodes(const v1::CertificateRequest& request,
+                                              fleet::ExpectationTable& expectations) const;
   Status Probe(v1::Certificate& certificate, Running& running, Moment now);
   std::vector<v1::CoverageGap> Doubts(const v1::Certificate& certificate, const Running& running,
                                       const std::set<std::string>& unjudged) const;
@@ -88,7 +97,7 @@ class Certificates {
   void Sign(v1::GetCertificateResponse& response, Moment now);
   void Forget();
 
-  const CertificateOptions options_;
+  CertificateOptions options_;
   const CertificateSources sources_;
   const std::uint32_t pairs_at_once_;
   Outbox& outbox_;

@@ -42,6 +42,10 @@ void FindingRegistry::Restore(std::vector<v1::Finding> open, std::vector<v1::Sil
   ApplySilences({.note = "silence expired"}, now);
 }
 
+void FindingRegistry::ExpectAll() {
+  for (const auto& [id, finding] : open_) unfound_.insert(id);
+}
+
 void FindingRegistry::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now) {
   counts_ = delta.counts;
   std::vector<std::string> found;

@@ -42,6 +42,9 @@ class FindingRegistry {
   // For flapping findings see lifecycle.h.
   void Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now);
 
+  // All rules judge anew: open findings that the next Take does not find are resolved.
+  void ExpectAll();
+
   // Opens waiting findings, resolves those whose hold time is over, ends silences.
   void Tick(const fleet::Fleet& fleet, Moment now);
 

@@ -10,6 +10,7 @@
 #include "daemon/control/findings/affected_nodes.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/listing/list_turn.h"
+#include "daemon/control/maintenance.h"
 #include "daemon/control/rule_infos.h"
 #include "daemon/rules/rule.h"
 #include "proto/affected.h"
@@ -118,7 +119,12 @@ Status CreateSilence(State& state, const v1::CreateSilenceRequest& request, v1::
   const v1::Silence& wanted = request.silence();
   if (!wanted.rule().empty()) RETURN_IF_ERROR(CheckRule(state, wanted.rule()));
   if (!wanted.node().empty()) RETURN_IF_ERROR(CheckNode(state, wanted.node()));
+  if (wanted.maintenance() &&
+      (wanted.node().empty() || !wanted.rule().empty() || !wanted.finding().empty()))
+    return {Code::kInvalidArgument,
+            "silence.maintenance: expected a node without rule and finding"};
   ASSIGN_OR_RETURN(silence, state.findings.AddSilence(request, now));
+  UpdateMaintenance(state);
   return {};
 }
 
@@ -134,6 +140,7 @@ Status ListSilences(State& state, const v1::ListSilencesRequest&,
 Status DeleteSilence(State& state, const v1::DeleteSilenceRequest& request, v1::Silence& silence,
                      Moment now) {
   ASSIGN_OR_RETURN(silence, state.findings.EndSilence(request, now));
+  UpdateMaintenance(state);
   return {};
 }
 

@@ -60,9 +60,14 @@ std::span<const Handler> FindingHandlers();
 std::span<const Handler> ProbeHandlers();
 std::span<const Handler> ScheduleHandlers();
 
-// Starts a campaign, as StartCampaign does. `schedule`: its id, if a schedule starts it.
+// Why a campaign starts that no request describes.
+struct CampaignOrigin {
+  std::string schedule = {};               // Id
+  std::vector<std::string> rechecks = {};  // Ids of findings
+};
+// Starts a campaign, as StartCampaign does.
 Result<v1::Campaign> StartCampaignOf(State& state, v1::CampaignSpec spec,
-                                     const std::string& schedule, Moment now);
+                                     const CampaignOrigin& origin, Moment now);
 
 // nullptr: no handler takes this type of request.
 const Handler* FindHandler(const google::protobuf::Descriptor& request);

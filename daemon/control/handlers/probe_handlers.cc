@@ -78,7 +78,7 @@ Status CheckMemory(State& state, const v1::CampaignSpec& spec) {
 }  // namespace
 
 Result<v1::Campaign> StartCampaignOf(State& state, v1::CampaignSpec spec,
-                                     const std::string& schedule, Moment now) {
+                                     const CampaignOrigin& origin, Moment now) {
   Normalize(spec);
   RETURN_IF_ERROR(Check(spec.class_choice()).In("class_choice"));
   RETURN_IF_ERROR(Complete(spec));
@@ -92,7 +92,9 @@ Result<v1::Campaign> StartCampaignOf(State& state, v1::CampaignSpec spec,
   inputs.classes = std::move(classes);
   inputs.explained = rules::ExplainedPorts(state.findings.Failing());
   inputs.pairs = state.located.Pairs();
-  inputs.schedule = schedule;
+  inputs.schedule = origin.schedule;
+  inputs.rechecks = origin.rechecks;
+  inputs.settle = !origin.rechecks.empty();
   if (spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST) {
     RETURN_IF_ERROR(CheckIncast(inputs.plan, spec, state.options.pairs_at_once_max));
     inputs.port_classes = ClassesOf(fleet::FleetView(state.fleet), spec.probes(0).traffic_class());
@@ -104,7 +106,7 @@ namespace {
 
 Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::Campaign& campaign,
                      Moment now) {
-  ASSIGN_OR_RETURN(campaign, StartCampaignOf(state, request.spec(), "", now));
+  ASSIGN_OR_RETURN(campaign, StartCampaignOf(state, request.spec(), {}, now));
   return {};
 }
 
@@ -160,6 +162,12 @@ Status CancelCampaign(State& state, const v1::CancelCampaignRequest& request,
   return {};
 }
 
+Status RecheckFindings(State& state, const v1::RecheckFindingsRequest& request,
+                       v1::Campaign& campaign, Moment now) {
+  ASSIGN_OR_RETURN(campaign, state.rechecks.Request(request, now));
+  return {};
+}
+
 // A page of the pairs of leaves, and everything else.
 Status GetMesh(State& state, const v1::GetMeshRequest& request, v1::MeshStatus& status,
                Moment now) {
@@ -205,6 +213,7 @@ constexpr Handler kProbeHandlers[] = {
     kHandler<&StartCampaign>,    kHandler<&GetCampaign>,    kList<&ListCampaignResults>,
     kList<&ListCampaigns>,       kHandler<&CancelCampaign>, kHandler<&GetMesh>,
     kHandler<&StartCertificate>, kHandler<&GetCertificate>, kList<&ListCertificates>,
+    kHandler<&RecheckFindings>,
 };
 
 }  // namespace

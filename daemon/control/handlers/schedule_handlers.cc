@@ -33,6 +33,12 @@ Status ListSchedules(State& state, const v1::ListSchedulesRequest&,
   return {};
 }
 
+Status GetSchedule(State& state, const v1::GetScheduleRequest& request,
+                   v1::ScheduleRecord& schedule, Moment) {
+  ASSIGN_OR_RETURN(schedule, state.schedules.Get(request.id()));
+  return {};
+}
+
 Status DeleteSchedule(State& state, const v1::DeleteScheduleRequest& request,
                       v1::Schedule& schedule, Moment) {
   ASSIGN_OR_RETURN(schedule, state.schedules.Remove(request.id()));
@@ -42,6 +48,7 @@ Status DeleteSchedule(State& state, const v1::DeleteScheduleRequest& request,
 constexpr Handler kScheduleHandlers[] = {
     kHandler<&CreateSchedule>,
     kList<&ListSchedules>,
+    kHandler<&GetSchedule>,
     kHandler<&DeleteSchedule>,
 };
 

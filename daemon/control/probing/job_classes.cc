@@ -59,6 +59,30 @@ void CountTreatments(const fleet::PortView& port, ClassVotes& votes) {
   }
 }
 
+void CountGids(const fleet::PortView& port, ClassVotes& votes) {
+  std::optional<ClassVotes::GidSlot> usual;
+  for (const v1::Gid& gid : port.port->gids()) {
+    if (gid.type() != v1::GID_TYPE_ROCE_V2 || gid.link_local()) continue;
+    const ClassVotes::GidSlot slot{.index = gid.index(), .ipv4 = !gid.ipv4().empty()};
+    ++votes.usable_gids[slot];
+    // As agents choose: IPv4 before IPv6, then the first one.
+    if (!usual || (slot.ipv4 && !usual->ipv4)) usual = slot;
+  }
+  if (!usual) return;
+  ++votes.usual_gids[*usual];
+  ++votes.with_gid;
+}
+
+// The index that most ports use. Empty if a port has no such GID there: each agent then chooses.
+std::optional<std::uint32_t> UsualGidIndex(const ClassVotes& votes) {
+  const auto most = std::ranges::max_element(
+      votes.usual_gids, [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == votes.usual_gids.end()) return {};
+  const auto usable = votes.usable_gids.find(most->first);
+  if (usable->second < votes.with_gid) return {};
+  return most->first.index;
+}
+
 void CountPort(const fleet::PortView& port, ClassVotes& votes) {
   const v1::Expectations& expected = port.expected();
   if (!port.fabric || !port.up || expected.unused()) return;
@@ -67,6 +91,7 @@ void CountPort(const fleet::PortView& port, ClassVotes& votes) {
     if (expected.has_data_dscp()) ++votes.profile_dscps[expected.data_dscp()];
     if (const auto dscp = LosslessDscp(port)) ++votes.lossless_dscps[*dscp];
     CountTreatments(port, votes);
+    CountGids(port, votes);
   } else if (port.port->link_layer() == v1::LINK_LAYER_INFINIBAND) {
     ++votes.infiniband;
   }
@@ -130,6 +155,9 @@ void ChooseQueuePair(const ClassVotes& votes, const v1::TrafficClassChoice& choi
   } else if (const auto given = MostFrequent(votes.gid_indexes)) {
     chosen.set_gid_index(given->value);
     chosen.set_gid_index_source(v1::TRAFFIC_CLASS_SOURCE_PROFILE);
+  } else if (const auto usual = UsualGidIndex(votes)) {
+    chosen.set_gid_index(*usual);
+    chosen.set_gid_index_source(v1::TRAFFIC_CLASS_SOURCE_MAJORITY);
   } else {
     chosen.set_gid_index_source(v1::TRAFFIC_CLASS_SOURCE_DEFAULT);
   }

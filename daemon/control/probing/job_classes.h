@@ -1,7 +1,9 @@
 // Traffic class of the jobs, in which campaigns, the mesh and certificates send: that of the
-// request, else of the profile, else the lossless class of most ports, else DSCP 0.
+// request, else of the profile, else the lossless class of most ports, else DSCP 0. The GID index
+// is that of most ports if each port has such a GID there, as jobs with one NCCL_IB_GID_INDEX need.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -30,6 +32,16 @@ struct ClassVotes {
   Counts gid_indexes;            // Expectations.job_gid_index
   Counts pkeys;                  // Expectations.job_pkey, else the only one in full_pkeys
   Counts service_levels;         // Expectations.job_service_level
+  // RoCE v2 GIDs by index and kind of address, and how many ports have one there.
+  struct GidSlot {
+    std::uint32_t index = 0;
+    bool ipv4 = false;
+
+    auto operator<=>(const GidSlot&) const = default;
+  };
+  std::map<GidSlot, std::uint32_t> usual_gids;  // That an agent would choose
+  std::map<GidSlot, std::uint32_t> usable_gids;
+  std::uint32_t with_gid = 0;                                      // RoCE ports with a usable GID
   std::vector<Treatment> treatments = std::vector<Treatment>(64);  // By DSCP
 };
 

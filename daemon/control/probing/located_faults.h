@@ -46,6 +46,7 @@ class LocatedFaults {
   // True once after a change.
   bool TakeChanged() { return std::exchange(changed_, false); }
   std::vector<v1::Finding> All() const;
+  const std::map<std::string, v1::Finding>& faults() const { return faults_; }  // By id
   // Pairs whose probes Result::coverage must know.
   std::set<std::string> Pairs() const;
 

@@ -109,6 +109,15 @@ std::vector<v1::Schedule> Schedules::All() const {
   return all;
 }
 
+Result<v1::ScheduleRecord> Schedules::Get(const std::string& id) const {
+  std::vector<std::string> ids;
+  for (const auto& [number, known] : known_) {
+    ids.push_back(known.record.schedule().id());
+    if (ids.back() == id) return known.record;
+  }
+  return NoSuch("schedule", id, ids);
+}
+
 void Schedules::Take(const std::string& campaign, const v1::PairResult& result) {
   for (auto& [number, known] : known_)
     if (known.campaign == campaign) known.figures.Take(result);

@@ -38,8 +38,9 @@ class Schedules {
   // `wanted.spec()` is complete. INVALID_ARGUMENT with the field, RESOURCE_EXHAUSTED beyond
   // kSchedulesMax, UNAVAILABLE when it cannot be stored.
   Result<v1::Schedule> Add(const v1::Schedule& wanted, Moment now);
-  Result<v1::Schedule> Remove(const std::string& id);  // NOT_FOUND, UNAVAILABLE
-  std::vector<v1::Schedule> All() const;               // By id
+  Result<v1::Schedule> Remove(const std::string& id);           // NOT_FOUND, UNAVAILABLE
+  std::vector<v1::Schedule> All() const;                        // By id
+  Result<v1::ScheduleRecord> Get(const std::string& id) const;  // With its history; NOT_FOUND
 
   void Take(const std::string& campaign, const v1::PairResult& result);
   // Starts due runs and judges ended ones.

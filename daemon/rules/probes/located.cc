@@ -99,8 +99,14 @@ v1::Subject SubjectOf(const v1::Suspect& suspect) {
     case v1::SUSPECT_KIND_UPLINK:
       subject.set_scope(v1::SCOPE_SWITCH);
       subject.set_switch_name(suspect.leaf());
+      subject.set_switch_port(suspect.leaf_port());
       break;
     default:
+      if (!suspect.leaf().empty()) {  // A switch that exact paths name
+        subject.set_scope(v1::SCOPE_SWITCH);
+        subject.set_switch_name(suspect.leaf());
+        break;
+      }
       subject.set_scope(suspect.has_rail() ? v1::SCOPE_RAIL : v1::SCOPE_FLEET);
       if (suspect.has_rail()) subject.set_rail(suspect.rail());
       break;

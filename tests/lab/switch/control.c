@@ -3,7 +3,8 @@
 // Requests to the running switch, one per line:
 //
 //   show                                   all links, a line of JSON for each direction
-//   set RAIL LINK up|down|both WHAT VALUE  WHAT: loss or corrupt (percent), delay (ms), cut (0, 1)
+//   set RAIL LINK up|down|both WHAT VALUE  WHAT: loss or corrupt (percent), delay (ms), cut (0, 1);
+//                                          dscp: all of these act on frames with this DSCP only
 //   clear                                  resets all links
 //
 // LINK is a guest (n3) or a link between switches (leaf1-spine2). The answer ends with an empty
@@ -40,10 +41,16 @@ static void show_link(struct reply *reply, const struct rail *rail, const char *
         const struct way *way = &link->way[d];
         say(reply,
             "{\"rail\": \"%s\", \"link\": \"%s\", \"direction\": \"%s\", \"loss_percent\": %g, "
-            "\"corrupt_percent\": %g, \"delay_ms\": %g, \"cut\": %s, \"frames\": %llu, "
-            "\"bytes\": %llu, \"lost\": %llu, \"corrupted\": %llu}\n",
+            "\"corrupt_percent\": %g, \"delay_ms\": %g, \"cut\": %s, \"dscp\": ",
             rail->name, name, directions[d], way->loss_percent, way->corrupt_percent,
-            way->delay_ms, way->cut ? "true" : "false", (unsigned long long)way->frames,
+            way->delay_ms, way->cut ? "true" : "false");
+        if (way->of_dscp)
+            say(reply, "%d", way->dscp);
+        else
+            say(reply, "null");
+        say(reply,
+            ", \"frames\": %llu, \"bytes\": %llu, \"lost\": %llu, \"corrupted\": %llu}\n",
+            (unsigned long long)way->frames,
             (unsigned long long)way->bytes, (unsigned long long)way->lost,
             (unsigned long long)way->corrupted);
     }
@@ -79,7 +86,8 @@ static void visit_clear(void *what, struct rail *rail, const char *name, struct 
     (void)what, (void)rail, (void)name;
     for (int d = UP; d <= DOWN; d++) {
         struct way *way = &link->way[d];
-        way->loss_percent = way->corrupt_percent = way->delay_ms = way->cut = 0;
+        way->loss_percent = way->corrupt_percent = way->delay_ms = 0;
+        way->cut = way->of_dscp = way->dscp = 0;
     }
 }
 
@@ -104,6 +112,13 @@ static const char *set(struct way *way, const char *what, double value)
         way->delay_ms = value;
         return NULL;
     }
+    if (strcmp(what, "dscp") == 0) {
+        if (value > 63 || value != (int)value)
+            return "a DSCP is 0 to 63";
+        way->of_dscp = 1;
+        way->dscp = (int)value;
+        return NULL;
+    }
     if (value > 100)
         return "a part is 0 to 100 percent";
     if (strcmp(what, "loss") == 0)
@@ -113,7 +128,7 @@ static const char *set(struct way *way, const char *what, double value)
     else if (strcmp(what, "cut") == 0)
         way->cut = value != 0;
     else
-        return "expected loss, corrupt, delay or cut";
+        return "expected loss, corrupt, delay, cut or dscp";
     return NULL;
 }
 
@@ -158,6 +173,7 @@ void answer(char *line, char *text, size_t size)
     else if (count == WORDS && strcmp(words[0], "set") == 0)
         why = set_words(words);
     else
-        why = "expected show, clear, or set RAIL LINK up|down|both loss|corrupt|delay|cut VALUE";
+        why = "expected show, clear, or set RAIL LINK up|down|both "
+              "loss|corrupt|delay|cut|dscp VALUE";
     say(&reply, why ? "error: %s\n\n" : "ok\n\n", why);
 }

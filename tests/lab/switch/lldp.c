@@ -23,7 +23,7 @@ static unsigned char *text_tlv(unsigned char *at, int type, const char *text)
 
 void announce(struct port *to)
 {
-    if (to->link.way[DOWN].cut)
+    if (to->link.way[DOWN].cut && !to->link.way[DOWN].of_dscp)
         return;
     unsigned char leaf = (unsigned char)leaf_of(to->number), rail = (unsigned char)to->rail;
     // 4: a MAC address

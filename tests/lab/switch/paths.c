@@ -56,8 +56,16 @@ static double percent(void)
     return 100.0 * rand() / (RAND_MAX + 1.0);
 }
 
+// DSCP of an IPv4 frame without prefix; -1: another protocol
+static int dscp_of(const unsigned char *frame, size_t len)
+{
+    enum { IP = 14 };
+    return len >= IP + 20 && frame[12] == 8 && frame[13] == 0 ? frame[IP + 1] >> 2 : -1;
+}
+
 // Accumulated effects of links on a frame.
 struct trip {
+    int dscp;
     double delay_ms;
     int corrupt;
 };
@@ -68,6 +76,8 @@ static int pass(struct link *link, enum direction direction, size_t len, struct 
     struct way *way = &link->way[direction];
     way->frames++;
     way->bytes += len - PREFIX;
+    if (way->of_dscp && way->dscp != trip->dscp)
+        return 1;
     if (way->cut || (way->loss_percent > 0 && percent() < way->loss_percent)) {
         way->lost++;
         return 0;
@@ -158,9 +168,9 @@ static int is_for_us(const unsigned char *dst)
 void forward(struct port *from, const unsigned char *frame, size_t len)
 {
     const unsigned char *dst = frame + PREFIX, *src = dst + 6;
-    struct trip trip = {0, 0};
     if (len < PREFIX + 14 || is_for_us(dst))
         return;
+    struct trip trip = {dscp_of(dst, len - PREFIX), 0, 0};
     if (!(src[0] & 1)) {
         memcpy(from->mac, src, 6);
         from->mac_known = 1;

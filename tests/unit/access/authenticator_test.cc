@@ -5,7 +5,8 @@
 
 #include <chrono>
 
-#include "daemon/access/policy.h"
+#include "base/secret.h"
+#include "proto/roles.h"
 
 namespace fabric::access {
 namespace {
@@ -22,9 +23,9 @@ class AuthenticatorTest : public ::testing::Test {
  protected:
   AuthenticatorTest() {
     authenticator_.SetTokens(*TokenList::Parse(
-        ToLine({.name = "ci", .hash = HashOf("good"), .roles = {v1::ROLE_VIEWER}}) +
-            ToLine({.name = "soon",
-                    .hash = HashOf("short"),
+        TokenLine({.name = "ci", .hash = HashOfSecret("good"), .roles = {v1::ROLE_VIEWER}}) +
+            TokenLine({.name = "soon",
+                    .hash = HashOfSecret("short"),
                     .roles = {v1::ROLE_ADMIN},
                     .expires_at = kNow + 1s}),
         "tokens"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/v1/agent.pb.h"
+#include "proto/roles.h"
 #include "proto/fabric_service.h"
 
 namespace fabric::access {
@@ -26,11 +27,24 @@ const MethodDescriptor& Method(const char* name) {
 
 TEST(Policy, EveryMethodOfBothServicesHasTheRoleThatItNeeds) {
   const auto& agents = *v1::AgentMessage::descriptor()->file()->FindServiceByName("AgentLink");
-  for (const auto* service : {&FabricService(), &agents})
+  for (const auto* service : {&FabricService(), &agents, &NodeJoinService()})
     for (int i = 0; i < service->method_count(); ++i)
       EXPECT_EQ(NeedOf(*service->method(i)).any_of.size(), 1u)
           << service->method(i)->full_name() << ": set the option required_role";
   EXPECT_THAT(NeedOf(*agents.FindMethodByName("Connect")).any_of, ElementsAre(v1::ROLE_AGENT));
+}
+
+// A method for anyone checks a secret in its request. No identity can have that role.
+TEST(Policy, OnlyJoiningIsForAnyone) {
+  for (int i = 0; i < FabricService().method_count(); ++i)
+    EXPECT_FALSE(IsForAnyone(*FabricService().method(i))) << FabricService().method(i)->name();
+  EXPECT_TRUE(IsForAnyone(*NodeJoinService().FindMethodByName("Join")));
+  EXPECT_TRUE(IsForAnyone(*NodeJoinService().FindMethodByName("GetAuthority")));
+  EXPECT_FALSE(IsForAnyone(*NodeJoinService().FindMethodByName("Renew")));
+  EXPECT_FALSE(ParseRole("anyone").ok());
+  v1::Identity identity;
+  SetRoles({v1::ROLE_ANYONE, v1::ROLE_ADMIN}, identity);
+  EXPECT_FALSE(Check(identity, NeedOf(*NodeJoinService().FindMethodByName("Join"))).ok());
 }
 
 TEST(Policy, MethodsThatChangeSomethingNeedMoreThanAViewer) {

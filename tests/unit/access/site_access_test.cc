@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/secret.h"
 #include "daemon/access/tokens.h"
 #include "daemon/config.h"
 #include "tests/testing/temp_tree.h"
@@ -36,7 +37,7 @@ class SiteAccessTest : public ::testing::Test {
     return site.ok() ? "none" : site.status().message();
   }
   static std::string Line(const std::string& token, v1::Role role = v1::ROLE_VIEWER) {
-    return access::ToLine({.name = token, .hash = access::HashOf(token), .roles = {role}});
+    return TokenLine({.name = token, .hash = HashOfSecret(token), .roles = {role}});
   }
   // "viewer", or how the token is refused.
   static Code Try(SiteAccess& site, const std::string& token) {
@@ -115,7 +116,8 @@ TEST_F(SiteAccessTest, OidcNeedsAllItsSettingsAndAValidFile) {
   Set("oidc-issuer", "https://login.example.org");
   EXPECT_THAT(Refusal(), HasSubstr("oidc-audience: expected a value"));
   Set("oidc-audience", "fabricd");
-  EXPECT_THAT(Refusal(), HasSubstr("oidc-keys: expected a value"));
+  Set("oidc-keys", "http://login.example.org/keys");
+  EXPECT_THAT(Refusal(), HasSubstr("oidc-keys: expected https://HOST[:PORT][/PATH], saw "));
   Set("oidc-keys", path("jwks"));
   EXPECT_THAT(Refusal(), HasSubstr("oidc-keys: " + path("jwks")));
   Write("jwks", "{}", 0644);

@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "base/secret.h"
+
 namespace fabric::access {
 namespace {
 
@@ -22,7 +24,7 @@ std::string Line(std::string_view fields) {
 }
 
 TEST(Tokens, AreFoundByTheirHash) {
-  EXPECT_EQ(HashOf("secret"), kSecretHash);
+  EXPECT_EQ(HashOfSecret("secret"), kSecretHash);
   const auto list = TokenList::Parse(Line("roles: [operator, metrics]"), "tokens.yaml");
   ASSERT_TRUE(list.ok()) << list.status().message();
   const Token* const token = list->Find("secret");
@@ -36,8 +38,8 @@ TEST(Tokens, AreFoundByTheirHash) {
 }
 
 TEST(Tokens, AreLongAndRandom) {
-  const auto a = MakeToken();
-  const auto b = MakeToken();
+  const auto a = MakeSecret("fabric_");
+  const auto b = MakeSecret("fabric_");
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_NE(*a, *b);
   EXPECT_EQ(a->size(), 7u + 43u);
@@ -46,10 +48,10 @@ TEST(Tokens, AreLongAndRandom) {
 
 TEST(Tokens, TheLineIsReadBack) {
   const Token token{.name = "ci@example.org",
-                    .hash = HashOf("t"),
+                    .hash = HashOfSecret("t"),
                     .roles = {v1::ROLE_VIEWER, v1::ROLE_METRICS},
                     .expires_at = WallTime(std::chrono::seconds(1'800'000'000))};
-  const std::string line = ToLine(token);
+  const std::string line = TokenLine(token);
   EXPECT_THAT(line, HasSubstr("roles: [viewer, metrics], expires: \"2027-01-15T08:00:00Z\"}\n"));
   const auto list = TokenList::Parse("# comment\n" + line, "f");
   ASSERT_TRUE(list.ok()) << list.status().message();

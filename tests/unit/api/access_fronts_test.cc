@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include "base/secret.h"
 #include "daemon/access/tokens.h"
 #include "fabric/v1/agent.grpc.pb.h"
 #include "fabric/v1/fabric.grpc.pb.h"
@@ -30,7 +31,7 @@ class AccessFronts : public ::testing::Test {
     const std::pair<const char*, v1::Role> tokens[] = {
         {"operator", v1::ROLE_OPERATOR}, {"admin", v1::ROLE_ADMIN}, {"metrics", v1::ROLE_METRICS}};
     for (const auto& [name, role] : tokens)
-      lines += access::ToLine({.name = name, .hash = access::HashOf(name), .roles = {role}});
+      lines += TokenLine({.name = name, .hash = HashOfSecret(name), .roles = {role}});
     world_.authenticator().SetTokens(*access::TokenList::Parse(lines, "tokens"));
   }
 

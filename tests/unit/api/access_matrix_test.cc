@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/secret.h"
 #include "daemon/access/tokens.h"
 #include "daemon/api/access_handlers.h"
 #include "proto/fabric_service.h"
@@ -33,12 +34,16 @@ constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
     {"GetCampaign", v1::ROLE_VIEWER},       {"ListCampaignResults", v1::ROLE_VIEWER},
     {"ListCampaigns", v1::ROLE_VIEWER},     {"CancelCampaign", v1::ROLE_OPERATOR},
     {"CreateSchedule", v1::ROLE_OPERATOR},  {"ListSchedules", v1::ROLE_VIEWER},
+    {"GetSchedule", v1::ROLE_VIEWER},       {"RecheckFindings", v1::ROLE_OPERATOR},
     {"DeleteSchedule", v1::ROLE_OPERATOR},  {"StartCertificate", v1::ROLE_OPERATOR},
     {"GetCertificate", v1::ROLE_VIEWER},    {"ListCertificates", v1::ROLE_VIEWER},
     {"GetCounterHistory", v1::ROLE_VIEWER}, {"GetMesh", v1::ROLE_VIEWER},
     {"CreateBackup", v1::ROLE_ADMIN},       {"GetIdentity", v1::ROLE_VIEWER},
     {"ListAuditEntries", v1::ROLE_ADMIN},   {"VerifyAuditLog", v1::ROLE_ADMIN},
-    {"WatchEvents", v1::ROLE_VIEWER},
+    {"WatchEvents", v1::ROLE_VIEWER},       {"CreateJoinToken", v1::ROLE_ADMIN},
+    {"ListJoinTokens", v1::ROLE_ADMIN},     {"DeleteJoinToken", v1::ROLE_ADMIN},
+    {"ListJoinRequests", v1::ROLE_ADMIN},   {"ApproveJoinRequest", v1::ROLE_ADMIN},
+    {"DenyJoinRequest", v1::ROLE_ADMIN},    {"ListNodeCertificates", v1::ROLE_VIEWER},
 };
 
 bool IsPermitted(v1::Role needed, const std::vector<v1::Role>& held) {
@@ -123,11 +128,11 @@ class AccessMatrix : public ::testing::Test {
                                                        {"admin", v1::ROLE_ADMIN},
                                                        {"metrics", v1::ROLE_METRICS}};
     for (const auto& [name, role] : tokens)
-      lines += access::ToLine({.name = name, .hash = access::HashOf(name), .roles = {role}});
-    lines += access::ToLine({.name = "old",
-                             .hash = access::HashOf("expired"),
-                             .roles = {v1::ROLE_ADMIN},
-                             .expires_at = WallTime(std::chrono::seconds(1'000))});
+      lines += TokenLine({.name = name, .hash = HashOfSecret(name), .roles = {role}});
+    lines += TokenLine({.name = "old",
+                        .hash = HashOfSecret("expired"),
+                        .roles = {v1::ROLE_ADMIN},
+                        .expires_at = WallTime(std::chrono::seconds(1'000))});
     world_.authenticator().SetTokens(*access::TokenList::Parse(lines, "tokens"));
   }
 
@@ -193,6 +198,48 @@ TEST_F(AccessMatrix, ChangesAreRecordedAndReadsAreNot) {
   EXPECT_EQ(entries[0].outcome(), v1::AUDIT_OUTCOME_OK);
 }
 
+// The operator of a part: what its requests are about decides.
+TEST_F(AccessMatrix, ARoleForAPartCountsForRequestsAboutThatPart) {
+  world_.authenticator().SetBindings(*access::RoleBindings::Parse(
+      "- {identity: \"spiffe://corp/ops/*\", roles: [operator], nodes: \"gpu-1*\"}\n", "f"));
+  const access::Caller caller = WithCertificate("spiffe://corp/ops/alice");
+  const auto code = [&](const Message& request, Message& response) {
+    return world_.api()
+        .Call({.caller = caller, .transport = "test"}, *MethodOf(*request.GetDescriptor()), request,
+              response)
+        .code();
+  };
+  v1::ListNodesResponse nodes;
+  EXPECT_EQ(code(v1::ListNodesRequest(), nodes), Code::kOk);
+  v1::StartCampaignRequest start;
+  v1::Campaign campaign;
+  EXPECT_EQ(code(start, campaign), Code::kPermissionDenied) << "about all nodes";
+  start.mutable_spec()->add_nodes("gpu-11");
+  EXPECT_NE(code(start, campaign), Code::kPermissionDenied);
+  start.mutable_spec()->add_nodes("gpu-2");
+  EXPECT_EQ(code(start, campaign), Code::kPermissionDenied);
+  start.mutable_spec()->mutable_nodes()->RemoveLast();
+  start.mutable_spec()->set_hub("gpu-2");
+  EXPECT_EQ(code(start, campaign), Code::kPermissionDenied);
+  v1::CreateSilenceRequest silence;
+  silence.mutable_silence()->set_rule("node_connected");
+  v1::Silence made;
+  EXPECT_EQ(code(silence, made), Code::kPermissionDenied) << "a rule on all nodes";
+  silence.mutable_silence()->set_node("gpu-11");
+  EXPECT_NE(code(silence, made), Code::kPermissionDenied);
+  v1::AcknowledgeFindingRequest acknowledge;
+  acknowledge.set_id("nothing");
+  v1::Finding finding;
+  EXPECT_EQ(code(acknowledge, finding), Code::kNotFound);
+  v1::DeleteSilenceRequest end;
+  end.set_id("nothing");
+  EXPECT_EQ(code(end, made), Code::kNotFound);
+  v1::DeleteNodeRequest remove;
+  remove.set_name("gpu-11");
+  v1::NodeSummary removed;
+  EXPECT_EQ(code(remove, removed), Code::kPermissionDenied) << "needs admin";
+}
+
 TEST(WithAuthor, ReplacesTheAuthorOfAProvenIdentity) {
   v1::Identity identity;
   identity.set_name("alice");
@@ -236,7 +283,7 @@ TEST(WithAuthor, CoversEveryAuthorOfARequest) {
     EXPECT_EQ(WithAuthor(identity, *request) != nullptr, has_author) << type.name();
     authors += has_author ? 1 : 0;
   }
-  EXPECT_EQ(authors, 6);
+  EXPECT_EQ(authors, 9);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace fabric::testing {
 
 ControllerWorld::ControllerWorld(const std::function<void(store::Store&)>& fill,
-                                 std::vector<v1::Role> loopback_roles)
+                                 std::vector<v1::Role> loopback_roles, const WorldTls& tls)
     : authenticator_("fabric", std::move(loopback_roles)) {
   auto opened = store::OpenSqlite(directory_.path() + "/state.db");
   EXPECT_TRUE(opened.ok()) << opened.status().message();
@@ -46,8 +46,9 @@ ControllerWorld::ControllerWorld(const std::function<void(store::Store&)>& fill,
       }};
   rest_service_ = std::make_unique<api::RestService>(call, *api::RoutesOf(FabricService()),
                                                      std::vector<api::Page>{metrics});
-  grpc_ = *api::GrpcFront::Listen({"127.0.0.1", 0}, call, events_, watchers_, agents_);
-  rest_ = *api::RestServer::Listen({"127.0.0.1", 0}, *rest_service_, events_, watchers_, {});
+  grpc_ = *api::GrpcFront::Listen({"127.0.0.1", 0}, call, events_, watchers_, agents_, tls.grpc);
+  rest_ =
+      *api::RestServer::Listen({"127.0.0.1", 0}, *rest_service_, events_, watchers_, {}, tls.http);
 }
 
 ControllerWorld::~ControllerWorld() {

@@ -5,12 +5,14 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/tls/contexts.h"
 #include "daemon/access/audit_log.h"
 #include "daemon/access/authenticator.h"
 #include "daemon/access/gate.h"
 #include "daemon/api/agent_front.h"
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/grpc_front.h"
+#include "daemon/api/grpc_tls.h"
 #include "daemon/api/rest/rest_server.h"
 #include "daemon/api/rest/rest_service.h"
 #include "daemon/control/controller.h"
@@ -20,11 +22,18 @@
 
 namespace fabric::testing {
 
+// Without them, connections are not encrypted.
+struct WorldTls {
+  const api::GrpcTls* grpc = nullptr;
+  tls::ServerSessions* http = nullptr;
+};
+
 class ControllerWorld {
  public:
   // `fill` writes to the store before the controller loads it.
   explicit ControllerWorld(const std::function<void(store::Store&)>& fill = {},
-                           std::vector<v1::Role> loopback_roles = access::AllLoopbackRoles());
+                           std::vector<v1::Role> loopback_roles = access::AllLoopbackRoles(),
+                           const WorldTls& tls = WorldTls());
   ~ControllerWorld();
 
   std::uint16_t rest_port() const { return rest_->address().port; }

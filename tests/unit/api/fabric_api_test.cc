@@ -138,8 +138,11 @@ class FabricApiTest : public ::testing::Test {
 
 TEST(Handlers, ThereIsOneForEveryUnaryRpcAndNoOther) {
   std::set<const google::protobuf::Descriptor*> requests;
-  for (int i = 0; i < FabricService().method_count(); ++i) {
-    const MethodDescriptor& method = *FabricService().method(i);
+  std::vector<const MethodDescriptor*> methods;
+  for (const auto* const service : {&FabricService(), &NodeJoinService()})
+    for (int i = 0; i < service->method_count(); ++i) methods.push_back(service->method(i));
+  for (const MethodDescriptor* const one : methods) {
+    const MethodDescriptor& method = *one;
     EXPECT_TRUE(requests.insert(method.input_type()).second)
         << method.name() << ": the type of its request names the rpc, so no other may have it";
     if (const AccessHandler* const access = FindAccessHandler(*method.input_type())) {

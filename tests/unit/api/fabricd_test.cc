@@ -262,7 +262,7 @@ TEST(Fabricd, SighupDoesNotEndIt) {
                    tree.path() + "/state.db", "--addresses-file", addresses});
   EXPECT_THAT(Started(program), HasSubstr("REST and /metrics"));
   program.Signal(SIGHUP);
-  EXPECT_THAT(program.ReadLine(), HasSubstr("SIGHUP ignored"));
+  EXPECT_THAT(program.ReadLine(), HasSubstr("reloaded: profile none"));
   EXPECT_THAT(testing::HttpGet(PortIn(addresses, "rest"), "/readyz"), HasSubstr("ok\n"));
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0);

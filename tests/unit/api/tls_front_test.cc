@@ -218,14 +218,14 @@ TEST_F(TlsFrontTest, ARevocationEndsTheSession) {
   v1::AgentMessage hello;
   hello.mutable_hello()->mutable_node()->set_name("n1");
   ASSERT_TRUE(stream->Write(hello));
-  const auto verify = [this](std::string_view chain) { return tls_->Verify(chain); };
-  agents_.EndRefused(verify);
+  authenticator_.SetChainCheck([this](std::string_view chain) { return tls_->Verify(chain); });
+  agents_.Recheck();
   Revoke({client.certificate->serial});
   Reload();
   // The session may not be known yet: the client does not wait for an answer.
   std::thread ending([&] {
     while (stay_) {
-      agents_.EndRefused(verify);
+      agents_.Recheck();
       std::this_thread::yield();
     }
   });

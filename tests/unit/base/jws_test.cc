@@ -93,6 +93,34 @@ TEST(Jws, IsOpenedWithItsKeyAlone) {
   EXPECT_THAT(other.message(), HasSubstr("the text was not signed with the key"));
 }
 
+TEST(Jws, OfASetOfKeysTheHeaderNamesOne) {
+  const SigningKey old_key = RfcKey();
+  const auto new_key = SigningKey::Generate();
+  const auto keys =
+      PublicKeysFromPem(new_key->Public().ToPem() + old_key.Public().ToPem(), "keys.pem");
+  ASSERT_TRUE(keys.ok()) << keys.status().message();
+  ASSERT_EQ(keys->size(), 2u);
+  for (const SigningKey* const key : {&old_key, &*new_key})
+    EXPECT_EQ(*OpenJws(*keys, "t", SignJws(*key, "t", "1")), "1");
+  const Status other = OpenJws(*keys, "t", SignJws(*SigningKey::Generate(), "t", "1")).status();
+  EXPECT_EQ(other.code(), Code::kPermissionDenied);
+  EXPECT_THAT(other.message(), HasSubstr(" or " + KeyId(old_key.Public())));
+  // Signed with one key, named as another one.
+  Signed confused = SignJws(old_key, "t", "1");
+  const Signed named = SignJws(*new_key, "t", "1");
+  confused.header = named.header;
+  EXPECT_EQ(OpenJws(*keys, "t", confused).status().message(),
+            "the signature is invalid: the text was changed after it was signed");
+  const auto private_keys = SigningKeysFromPem(new_key->ToPem() + "\n" + old_key.ToPem(), "k");
+  ASSERT_TRUE(private_keys.ok()) << private_keys.status().message();
+  EXPECT_EQ(private_keys->front().Public(), new_key->Public());
+  EXPECT_FALSE(PublicKeysFromPem("", "k").ok());
+  EXPECT_FALSE(PublicKeysFromPem(old_key.Public().ToPem() + old_key.ToPem(), "k").ok());
+  std::string many;
+  for (int n = 0; n < 17; ++n) many += old_key.Public().ToPem();
+  EXPECT_THAT(PublicKeysFromPem(many, "k").status().message(), HasSubstr("at most 16 keys"));
+}
+
 TEST(Jws, OpensOnlyTheExpectedType) {
   const SigningKey key = RfcKey();
   const Status other =

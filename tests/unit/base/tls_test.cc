@@ -1,6 +1,9 @@
 // Certificates, their files and the small CA.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/ec.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -11,6 +14,7 @@
 #include "base/tls/issuer.h"
 #include "base/tls/memory_file.h"
 #include "base/tls/openssl.h"
+#include "base/tls/request.h"
 #include "base/tls/tls_files.h"
 #include "tests/testing/temp_tree.h"
 
@@ -107,15 +111,73 @@ TEST(Certificate, TextThatIsNoneIsNamed) {
     EXPECT_THAT(ParseCertificate(text).status().message(), HasSubstr(seen)) << text;
 }
 
-TEST(SpiffeId, HasThreeParts) {
-  const auto id = ParseSpiffeId("spiffe://example.org/node/n1");
-  ASSERT_TRUE(id.ok());
-  EXPECT_EQ(id->role, "node");
-  EXPECT_EQ(id->name, "n1");
-  EXPECT_EQ(ToString(*id), "spiffe://example.org/node/n1");
-  for (const char* wrong : {"", "spiffe://", "spiffe://example.org/n1", "spiffe://a/node/n1/x",
-                            "spiffe://a//n1", "https://a/node/n1", "spiffe://a/node/"})
-    EXPECT_FALSE(ParseSpiffeId(wrong).ok()) << wrong;
+TEST(Request, IsSignedForTheNamesThatTheCaChooses) {
+  const auto key = MakeKey();
+  const auto request = MakeRequest(*key, "not used");
+  ASSERT_TRUE(request.ok()) << request.status().message();
+  const auto signed_one = SignRequest(Ca(), *request, NodeSubject("n1"), {kNow - 1h, kNow + 1h});
+  ASSERT_TRUE(signed_one.ok()) << signed_one.status().message();
+  EXPECT_EQ(ParseCertificate(*signed_one)->common_name, "n1");
+  const auto certificate = std::move(ReadCertificates(*signed_one).front());
+  EXPECT_EQ(X509_check_private_key(certificate.get(), ReadPrivateKey(*key).get()), 1);
+  EXPECT_EQ(*FingerprintOfRequest(*request), *FingerprintOfKey(*key));
+  EXPECT_EQ(FingerprintOfKey(*key)->size(), 64u);
+  EXPECT_NE(*FingerprintOfKey(*key), *FingerprintOfKey(*MakeKey()));
+}
+
+// A request for `key` that `signer` signed.
+std::string RequestOf(EVP_PKEY& key, EVP_PKEY& signer) {
+  const Owned<X509_REQ> request(X509_REQ_new());
+  X509_REQ_set_pubkey(request.get(), &key);
+  X509_REQ_sign(request.get(), &signer, EVP_sha256());
+  const Owned<BIO> bio(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509_REQ(bio.get(), request.get());
+  return TextOf(bio.get());
+}
+
+TEST(Request, OtherKeysAndSignaturesAreRefused) {
+  const Owned<EVP_PKEY> good(EVP_EC_gen("P-256"));
+  const Owned<EVP_PKEY> other(EVP_EC_gen("P-256"));
+  const Owned<EVP_PKEY> curve(EVP_EC_gen("secp256k1"));
+  const Owned<EVP_PKEY> rsa(EVP_RSA_gen(2048));
+  const Owned<EVP_PKEY> p384(EVP_EC_gen("P-384"));
+  EXPECT_TRUE(ReadRequest(RequestOf(*good, *good)).ok());
+  EXPECT_TRUE(ReadRequest(RequestOf(*p384, *p384)).ok());
+  const std::string text = RequestOf(*good, *good);
+  const std::pair<std::string, std::string> cases[] = {
+      {RequestOf(*good, *other), "saw a signature of another key"},
+      {RequestOf(*curve, *curve), "saw another kind of key"},
+      {RequestOf(*rsa, *rsa), "saw another kind of key"},
+      {"", "saw an empty file"},
+      {Ca().certificate_pem, "saw a certificate"},
+      {KeyPem(*good), "saw a private key"},
+      {text.substr(0, text.size() / 2), "saw one that is malformed"},
+      {text + std::string(kRequestBytesMax, '\n'), "at most 4096 are accepted"}};
+  for (const auto& [request, seen] : cases)
+    EXPECT_THAT(ReadRequest(request).status().message(), HasSubstr(seen));
+}
+
+TEST(Chain, TheRootOfAChainHasAFingerprint) {
+  const KeyAndCertificate ca = Ca();
+  const auto server =
+      Issue(ca, {.common_name = "fabricd", .dns_names = {"fabricd"}, .server = true},
+            {kNow - 1h, kNow + 1h});
+  const std::string root = FingerprintOf(*ReadCertificates(ca.certificate_pem).front());
+  EXPECT_EQ(
+      FingerprintOfRoot(Ca("other").certificate_pem + ca.certificate_pem, server->certificate_pem),
+      root);
+  EXPECT_EQ(FingerprintOfRoot(Ca("other").certificate_pem, server->certificate_pem), "");
+}
+
+TEST(TlsFiles, OneFileCanHoldBothParts) {
+  Folder folder;
+  const auto made = Issue(Ca(), NodeSubject("n1"), {kNow - 1h, kNow + 1h});
+  folder.Put("both.pem", made->certificate_pem + made->key_pem);
+  const auto material =
+      LoadTls({folder.Path("both.pem"), folder.Path("both.pem"), folder.Path("ca.pem"), ""}, kNow);
+  ASSERT_TRUE(material.ok()) << material.status().message();
+  EXPECT_EQ(material->certificate_pem, made->certificate_pem);
+  EXPECT_EQ(material->key_pem, made->key_pem);
 }
 
 TEST(TlsFiles, GoodFilesLoad) {

@@ -93,6 +93,34 @@ TEST(Certificates, FailForAFaultOfTheLosslessClassAlone) {
   EXPECT_EQ(Of(certificate, "n1").verdict(), v1::VERDICT_PASS);
 }
 
+TEST(Certificates, TestGpuMemoryAfterThePathsAndSayWhichMemoryWasUsed) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(4);
+  std::vector<std::string> between;  // Nodes whose GPU was probed with another node
+  world.agents.SetPath([&](const v1::ProbeAssignment& probe, v1::ProbeResult& result) {
+    if (!probe.spec().has_gpu_memory()) return;
+    if (probe.local().node() != probe.remote().node()) between.push_back(probe.local().node());
+    if (probe.local().node() != "n3") return;
+    result = {};
+    result.set_status(v1::PROBE_STATUS_FAILED);
+    result.set_reason("remote access error (10)");
+  });
+  const v1::Certificate certificate = Finish(world, Nodes(4)).certificate();
+  EXPECT_THAT(between, IsEmpty());
+  ASSERT_NE(certificate.gpu_campaign(), "");
+  EXPECT_EQ(Of(certificate, "n1").verdict(), v1::VERDICT_PASS);
+  ASSERT_EQ(Of(certificate, "n1").memory_size(), 2);
+  EXPECT_EQ(Of(certificate, "n1").memory(0).memory(), v1::PROBE_MEMORY_GPU);
+  EXPECT_EQ(Of(certificate, "n1").memory(0).host_bandwidth_bps(), 97e9);
+  EXPECT_EQ(Of(certificate, "n3").verdict(), v1::VERDICT_FAIL);
+  EXPECT_THAT(Of(certificate, "n3").reasons(0),
+              ::testing::HasSubstr("cannot use GPU memory, which works at 6 of 8 ports"));
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(certificate.blame().suspects_size(), 0) << "no path is at fault";
+  EXPECT_THAT(world.OpenFindings(),
+              ::testing::Not(::testing::Contains(::testing::StartsWith("probe_blame"))));
+}
+
 TEST(Certificates, PassWhenAllNodesAreWell) {
   ControlWorld world(Signing());
   world.ConnectNodes(5);

@@ -42,6 +42,26 @@ TEST(JobClasses, TheLosslessPriorityOfMostPortsIsTheClass) {
   EXPECT_EQ(found.basis(), "DSCP 26 to PFC priority 3: 6 of 6 ports");
 }
 
+TEST(JobClasses, TheGidIndexIsThatOfTheMajorityIfEachPortHasSuchAGid) {
+  auto nodes = testing::Nodes(3, testing::RoceNode);
+  const v1::TrafficClass found = Resolved(nodes).front();
+  const v1::Port& port = nodes[0].rdma_devices(0).ports(0);
+  ASSERT_TRUE(found.has_gid_index()) << port.DebugString();
+  EXPECT_EQ(found.gid_index_source(), v1::TRAFFIC_CLASS_SOURCE_MAJORITY);
+  const auto is_chosen = [&](const v1::Gid& gid) { return gid.index() == found.gid_index(); };
+  const auto at = std::find_if(port.gids().begin(), port.gids().end(), is_chosen);
+  ASSERT_NE(at, port.gids().end());
+  EXPECT_EQ(at->type(), v1::GID_TYPE_ROCE_V2);
+  EXPECT_NE(at->ipv4(), "");
+
+  // The same GID of one port moves to another index.
+  v1::Port& moved = *nodes[1].mutable_rdma_devices(0)->mutable_ports(0);
+  for (v1::Gid& gid : *moved.mutable_gids()) gid.set_index(gid.index() + 8);
+  const v1::TrafficClass each = Resolved(nodes).front();
+  EXPECT_FALSE(each.has_gid_index());
+  EXPECT_EQ(each.gid_index_source(), v1::TRAFFIC_CLASS_SOURCE_DEFAULT);
+}
+
 TEST(JobClasses, OnePortWithoutPfcDoesNotChangeTheClass) {
   auto nodes = testing::Nodes(3, testing::RoceNode);
   testing::SetPfc(nodes[1], 0, 0);

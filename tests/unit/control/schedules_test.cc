@@ -49,6 +49,20 @@ TEST_F(SchedulesTest, StartsACampaignThatIsMarkedAtItsTime) {
   EXPECT_EQ(schedule.skipped_reason(), "");
 }
 
+TEST_F(SchedulesTest, KeepTheFiguresOfPastRuns) {
+  ASSERT_TRUE(TryToAdd(Wanted("*/5 * * * *")).ok());
+  world_.agents.Advance(11min);
+  v1::GetScheduleRequest request;
+  request.set_id("s1");
+  v1::ScheduleRecord record;
+  ASSERT_TRUE(world_.controller->Call(request, record, world_.agents.now()).ok());
+  EXPECT_EQ(record.schedule().runs_total(), Only().runs_total());
+  ASSERT_GT(record.ports_size(), 0);
+  EXPECT_EQ(record.ports(0).bandwidth_bps_size(), static_cast<int>(record.schedule().runs_total()));
+  request.set_id("s2");
+  EXPECT_EQ(world_.controller->Call(request, record, world_.agents.now()).code(), Code::kNotFound);
+}
+
 TEST_F(SchedulesTest, ARestartKeepsThemAndMissedTimesRunOnce) {
   ASSERT_TRUE(TryToAdd(Wanted("*/5 * * * *")).ok());
   world_.agents.Advance(6min);

@@ -77,7 +77,7 @@ TEST(TokenCreate, PrintsATokenAndALineThatFitTogether) {
   const std::string_view token = lines[0].substr(lines[0].rfind(' ') + 1);
   const auto list = access::TokenList::Parse(lines[2], "line");
   ASSERT_TRUE(list.ok()) << list.status().message();
-  const access::Token* const found = list->Find(token);
+  const Token* const found = list->Find(token);
   ASSERT_NE(found, nullptr) << out;
   EXPECT_EQ(found->name, "ci");
   EXPECT_TRUE(found->expires_at.has_value());

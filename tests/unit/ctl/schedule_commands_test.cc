@@ -48,6 +48,40 @@ TEST(ScheduleList, ShowsTheNextRunAndWhyTheLastOneDidNotStart) {
   EXPECT_EQ(RunWords("schedule list -o name", controller).out, "s1\n");
 }
 
+TEST(ScheduleShow, ShowsRunsAndThePastOfEachPortWorstFirst) {
+  FakeController controller;
+  v1::ScheduleRecord& record = controller.Answer<v1::ScheduleRecord>();
+  *record.mutable_schedule() = Answered();
+  record = FromText<v1::ScheduleRecord>(R"({
+    "ports": [
+      {"name": "n1/mlx5_0/1", "bandwidth_bps": [97e9, 96e9, 97e9], "latency_us": [2, 2, 2]},
+      {"name": "n2/mlx5_0/1", "bandwidth_bps": [97e9, 97e9, 48.5e9], "latency_us": [2]}],
+    "pairs": [{"name": "n1/mlx5_0/1 and n2/mlx5_0/1", "latency_us": [2, 2, 3]}]})");
+  *record.mutable_schedule() = Answered();
+  const Said said = RunWords("schedule show s1", controller);
+  EXPECT_EQ(said.status, kExitOk) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("Schedule s1 (30 2 * * *) of ada: 3 runs, the next one at "
+                                  "2026-11-25T02:30:00Z."));
+  EXPECT_THAT(said.out, HasSubstr("c7        2026-11-24T02:30:00Z  running"));
+  EXPECT_THAT(said.out, HasSubstr("-50.0 %"));
+  EXPECT_LT(said.out.find("n2/mlx5_0/1"), said.out.find("n1/mlx5_0/1"));
+  EXPECT_THAT(said.out, ::testing::Not(HasSubstr("and n2/mlx5_0/1")));
+  const Said wide = RunWords("schedule show s1 -o wide", controller);
+  EXPECT_THAT(wide.out, HasSubstr("n1/mlx5_0/1 and n2/mlx5_0/1"));
+  EXPECT_THAT(wide.out, HasSubstr("97.00 97.00 48.50"));
+  EXPECT_EQ(controller.LastRequest<v1::GetScheduleRequest>().id(), "s1");
+}
+
+TEST(ProbeRecheck, NamesTheFindingsAndShowsTheCampaign) {
+  FakeController controller;
+  controller.Answer<v1::Campaign>() = FromText<v1::Campaign>(
+      R"({"id": "c9", "state": "CAMPAIGN_STATE_DONE", "rechecks": ["f1", "f2"]})");
+  const Said said = RunWords("probe recheck f1 f2", controller);
+  EXPECT_EQ(said.status, kExitOk) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("c9"));
+  EXPECT_EQ(controller.LastRequest<v1::RecheckFindingsRequest>().findings_size(), 2);
+}
+
 TEST(ScheduleRemove, NamesTheSchedule) {
   FakeController controller;
   controller.Answer<v1::Schedule>() = Answered();

@@ -1,6 +1,7 @@
 // Both ends of each kind over reliable connections against each other, in memory: rc_write_latency,
-// rc_read_latency, rc_send_latency, rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth,
-// path_mtu.
+// rc_read_latency, rc_send_latency, rc_atomic_latency, rc_write_bandwidth, rc_read_bandwidth,
+// rc_send_bandwidth, path_mtu.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -89,6 +90,48 @@ TEST(RcSendLatency, ASilentPartnerTimesOutWithTheRound) {
   const BothResults results =
       RunBoth(Kind("rc_send_latency"), Spec("rc_send_latency", R"({"iterations": 10})"), fabric, 3);
   EXPECT_EQ(results.initiator.reason(), "round 1 of 11: no message from the partner");
+}
+
+class RcAtomicLatency : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Operations, RcAtomicLatency, ::testing::Values("false", "true"),
+                         [](const auto& test) {
+                           return std::string(test.param) == "true" ? "CompareAndSwap"
+                                                                    : "FetchAndAdd";
+                         });
+
+v1::ProbeSpec AtomicSpec(const char* compare_and_swap, int iterations) {
+  return Spec("rc_atomic_latency", Format(R"({{"compare_and_swap": {}, "iterations": {}}})",
+                                          compare_and_swap, iterations));
+}
+
+TEST_P(RcAtomicLatency, MeasuresEveryIterationAfterTheWarmUp) {
+  FakeFabric fabric;
+  const BothResults results =
+      RunBoth(Kind("rc_atomic_latency"), AtomicSpec(GetParam(), 600), fabric);
+
+  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_OK) << results.initiator.reason();
+  const v1::LatencySummary& latency = results.initiator.latency();
+  EXPECT_EQ(latency.samples() + latency.voided(), 600u);
+  EXPECT_GT(latency.min_us(), 0);
+  EXPECT_EQ(results.responder.status(), v1::PROBE_STATUS_OK) << results.responder.reason();
+}
+
+TEST_P(RcAtomicLatency, FailsWithTheDriversError) {
+  FakeFabric fabric;
+  fabric.Break("b", "remote access error (10), vendor syndrome 0x88");
+  const BothResults results =
+      RunBoth(Kind("rc_atomic_latency"), AtomicSpec(GetParam(), 10), fabric);
+  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_FAILED);
+  EXPECT_THAT(results.initiator.reason(),
+              ::testing::EndsWith(" 1 of 11: remote access error (10), vendor syndrome 0x88"));
+}
+
+TEST(RcAtomicLatencyValues, FailsWhenAnAtomicIsCarriedOutTwice) {
+  FakeFabric fabric;
+  fabric.RepeatAtomics("b");
+  const BothResults results = RunBoth(Kind("rc_atomic_latency"), AtomicSpec("false", 10), fabric);
+  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_FAILED);
+  EXPECT_EQ(results.initiator.reason(), "fetch-and-add 1 of 11: expected the answer 0, saw 1");
 }
 
 class BandwidthKind : public ::testing::TestWithParam<const char*> {};

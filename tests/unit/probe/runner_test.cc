@@ -264,6 +264,15 @@ TEST_F(ProbeRunnerTest, ADriverThatSaysNoIsAFailedSetUp) {
   EXPECT_EQ(outcome.result().reason(), "mlx5_0/1: registering 128 bytes: Cannot allocate memory");
 }
 
+TEST_F(ProbeRunnerTest, WhatTheDeviceCannotDoIsRefused) {
+  fabric.RefuseOpen("mlx5_0", Status(Code::kUnimplemented, "mlx5_0/1: the device has no atomics"));
+  n1.runner.Start(Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_REFUSED);
+  EXPECT_EQ(outcome.result().blamed_node(), "n1");
+  EXPECT_EQ(outcome.result().reason(), "mlx5_0/1: the device has no atomics");
+}
+
 TEST_F(ProbeRunnerTest, APairThatCannotBeConnectedIsAFailedSetUp) {
   fabric.RefuseConnect("mlx5_0", Status(Code::kUnimplemented, "mlx5_0/1: queue pair to RTR: no"));
   n1.runner.Start(Assignment(7, v1::PROBE_ROLE_RESPONDER, "mlx5_0"));

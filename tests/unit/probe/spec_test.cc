@@ -42,6 +42,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 "traffic_class: expected 0 to 255, saw 256"},
                       BoundCase{R"({"rc_read_latency": {"message_bytes": 1048577}})",
                                 "message_bytes: expected 0 to 1048576, saw 1048577"},
+                      BoundCase{R"({"rc_atomic_latency": {"iterations": 1000001}})",
+                                "iterations: expected 0 to 1000000, saw 1000001"},
                       BoundCase{R"({"rc_send_bandwidth": {"queue_pairs": 65}})",
                                 "queue_pairs: expected 1 to 64, saw 65"},
                       BoundCase{R"({"rc_read_bandwidth": {"queue_pairs": 64,

@@ -66,6 +66,25 @@ TEST(Ibnetdiscover, ReadsATerminalLogThatLostItsTabs) {
   EXPECT_FALSE(subnet.port({0, 2}).rate.known());
 }
 
+TEST(SubnetFiles, ATerminalLogCanHaveTheOutputOfSeveralCommands) {
+  const Subnet subnet = ReadText(
+      "\xef\xbb\xbf$ ibnetdiscover\n\x1b[?2004l\r" + std::string(kSwitchA) +
+      "[1]\t\"S-0000000000000009\"[7]\t# \"leaf-9\" lid 9 4xHDR\n"
+      "--More--\r        \r[2]\t\"H-0000000000000004\"[1](5)\t# \"n2 mlx5_0\" lid 8 2xHDR\n"
+      "\x1b[32mroot@h\x1b[0m:~# dump_lfts\n"
+      "Unicast lids [0x0-0x8] of switch Lid 1 guid 0x0000000000000001 (leaf-1):\n"
+      "  Lid  Out   Destination\n0x0008 002 : (x)\nibwarn: [7] timeout\n1 valid lids dumped\n"
+      "$ sminfo\nsminfo: sm lid 8 sm guid 0x5, activity count 1 priority 10 state 3 "
+      "SMINFO_MASTER\n");
+  EXPECT_THAT(ProblemTexts(subnet.problems()),
+              ElementsAre(HasSubstr("net.txt:1: "), HasSubstr("net.txt:5: "),
+                          HasSubstr("net.txt:9: "), HasSubstr("net.txt:11: ")));
+  ASSERT_THAT(subnet.Cables(), SizeIs(2));
+  EXPECT_EQ(ToString(subnet.port({0, 2}).rate), "2xHDR");
+  EXPECT_EQ(subnet.node(0).RouteTo(8), 2);
+  ASSERT_THAT(subnet.managers(), SizeIs(1));
+}
+
 TEST(Ibnetdiscover, ABadLineOfANodeSkipsItsCablesWithOneProblem) {
   const Subnet subnet =
       ReadText(std::string(kSwitchA) +
@@ -88,7 +107,9 @@ TEST(Ibnetdiscover, KeepsALimitedNumberOfProblems) {
 TEST(SubnetFiles, UnknownFormatsAreRefusedWithTheFile) {
   Builder builder;
   const Status status = AddFile("a.txt", "hello\n", builder);
-  EXPECT_THAT(status.message(), HasSubstr("a.txt: expected output of ibnetdiscover, dump_lfts"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("a.txt: expected output of fabric-agent subnet read, ibnetdiscover, "
+                        "dump_lfts"));
   EXPECT_THAT(AddFile("p.ndt", "#StartDevice,StartPort\n", builder).message(),
               HasSubstr("saw a cable plan (NDT plan); use --plan"));
 }

@@ -1,0 +1,275 @@
+#include "agents/doctor/doctor.h"
+
+#include <linux/capability.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "agents/host/pci_config.h"
+#include "base/text.h"
+
+namespace fabric::doctor {
+namespace {
+
+constexpr Grant kVerbsPolicy = {
+    "device policy: uverbs", "DeviceAllow=char-infiniband_verbs rw",
+    "a device plugin's resource (rdma/hca: 1), or securityContext.privileged: true"};
+constexpr Grant kUmadPolicy = {"device policy: umad", "drop-in fabric-agent-umad.conf",
+                               "a device plugin's resource, or securityContext.privileged: true"};
+constexpr Grant kDeviceMode = {"mode of the device file", "SupplementaryGroups=rdma",
+                               "securityContext.supplementalGroups: [GID of the group rdma]"};
+constexpr Grant kUmadMode = {
+    "mode of the device file", "a udev rule: KERNEL==\"umad*\", GROUP=\"rdma\", MODE=\"0660\"",
+    "securityContext.supplementalGroups: [GID of the group rdma], and this udev rule on the node"};
+constexpr Grant kDeviceMissing = {"the device file", "PrivateDevices=no",
+                                  "a hostPath volume of /dev/infiniband"};
+constexpr Grant kNvidia = {"device policy: NVIDIA GPUs", "drop-in fabric-agent-nvidia.conf",
+                           "runtimeClassName: nvidia and NVIDIA_VISIBLE_DEVICES=all"};
+constexpr Grant kAmd = {"device policy: AMD GPUs", "drop-in fabric-agent-amd.conf",
+                        "a resource amd.com/gpu, or securityContext.privileged: true"};
+constexpr Grant kNetlink = {"netlink sockets", "RestrictAddressFamilies=AF_NETLINK",
+                            "a seccompProfile that allows AF_NETLINK"};
+constexpr Grant kSockets = {"Internet sockets", "RestrictAddressFamilies=AF_INET AF_INET6",
+                            "a seccompProfile that allows AF_INET"};
+constexpr Grant kNetAdmin = {
+    "CAP_NET_ADMIN", "CapabilityBoundingSet=CAP_NET_ADMIN and AmbientCapabilities=CAP_NET_ADMIN",
+    "securityContext.capabilities.add: [NET_ADMIN]"};
+constexpr Grant kSysAdmin = {
+    "CAP_SYS_ADMIN", "CapabilityBoundingSet=CAP_SYS_ADMIN and AmbientCapabilities=CAP_SYS_ADMIN",
+    "securityContext.capabilities.add: [SYS_ADMIN]"};
+constexpr Grant kSyslog = {
+    "CAP_SYSLOG",
+    "CapabilityBoundingSet=CAP_SYSLOG, AmbientCapabilities=CAP_SYSLOG, ProtectKernelLogs=no and "
+    "DeviceAllow=/dev/kmsg r",
+    "securityContext.capabilities.add: [SYSLOG]"};
+constexpr Grant kNetRaw = {"CAP_NET_RAW",
+                           "CapabilityBoundingSet=CAP_NET_RAW, AmbientCapabilities=CAP_NET_RAW and "
+                           "RestrictAddressFamilies=AF_PACKET",
+                           "securityContext.capabilities.add: [NET_RAW]"};
+constexpr Grant kMemlock = {"locked memory", "LimitMEMLOCK=infinity",
+                            "securityContext.capabilities.add: [IPC_LOCK]"};
+constexpr Grant kPtrace = {
+    "CAP_SYS_PTRACE", "CapabilityBoundingSet=CAP_SYS_PTRACE and AmbientCapabilities=CAP_SYS_PTRACE",
+    "securityContext.capabilities.add: [SYS_PTRACE]"};
+constexpr Grant kHostPid = {"the PID namespace of the host", "run the agent outside a container",
+                            "hostPID: true"};
+constexpr Grant kReadSearch = {
+    "CAP_DAC_READ_SEARCH",
+    "CapabilityBoundingSet=CAP_DAC_READ_SEARCH and AmbientCapabilities=CAP_DAC_READ_SEARCH",
+    "securityContext.capabilities.add: [DAC_READ_SEARCH]"};
+constexpr Grant kClock = {"adjtimex(2)", "drop-in fabric-agent-clock.conf",
+                          "a seccompProfile that allows adjtimex"};
+
+// The part of the machine that the features concern.
+struct Machine {
+  const host::Host& host;
+  const host::Privileges& privileges;
+  std::vector<std::string> devices;  // RDMA devices
+  std::vector<std::string> netdevs;  // Of the RDMA devices
+};
+
+std::vector<std::string> NamesIn(const host::Dir& root, const std::string& folder) {
+  const auto dir = root.Sub(folder);
+  if (!dir.ok()) return {};
+  const auto names = dir->Names();
+  return names.ok() ? *names : std::vector<std::string>();
+}
+
+std::vector<std::string> NetdevsOf(const host::Dir& root, const std::string& device) {
+  const std::string folder = "sys/class/infiniband/" + device;
+  if (auto names = NamesIn(root, folder + "/device/net"); !names.empty()) return names;
+  const auto name = root.Text(folder + "/ports/1/gid_attrs/ndevs/0");
+  return name.ok() ? std::vector{*name} : std::vector<std::string>();
+}
+
+Feature NotNeeded(std::string reason) {
+  return {.name = {}, .use = {}, .state = State::kNotNeeded, .reason = std::move(reason)};
+}
+
+Feature Works() {
+  return {.name = {}, .use = {}, .state = State::kWorks, .reason = {}};
+}
+
+Feature Missing(const Grant& grant, std::string reason) {
+  return {.name = {},
+          .use = {},
+          .state = State::kMissing,
+          .reason = std::move(reason),
+          .grant = &grant};
+}
+
+// PERMISSION_DENIED is a missing permission; UNIMPLEMENTED and NOT_FOUND mean that the machine does
+// not have it.
+Feature Judge(const Status& status, const Grant& grant) {
+  switch (status.code()) {
+    case Code::kOk: return Works();
+    case Code::kPermissionDenied: return Missing(grant, status.message());
+    case Code::kUnimplemented:
+    case Code::kNotFound: return NotNeeded(status.message());
+    default: break;
+  }
+  return {.name = {}, .use = {}, .state = State::kFails, .reason = status.message()};
+}
+
+struct DeviceGrants {
+  const Grant& policy;
+  const Grant& mode;
+  const char* none;  // Reason when the machine has none
+};
+
+Feature JudgeFiles(const std::vector<host::DeviceFile>& files, const DeviceGrants& grants) {
+  if (files.empty()) return NotNeeded(grants.none);
+  for (const host::DeviceFile& file : files) {
+    const std::string reason = Format("{}: {}", file.path, std::strerror(file.error));
+    switch (file.error) {
+      case 0: continue;
+      case EPERM: return Missing(grants.policy, reason);
+      case EACCES: return Missing(grants.mode, reason);
+      case ENOENT: return Missing(kDeviceMissing, reason);
+      default: return {.name = {}, .use = {}, .state = State::kFails, .reason = reason};
+    }
+  }
+  return Works();
+}
+
+constexpr char kNoDevice[] = "no RDMA device";
+constexpr char kNoNetdev[] = "no RDMA device has a netdev";
+
+Feature Verbs(const Machine& machine) {
+  return JudgeFiles(machine.privileges.uverbs, {kVerbsPolicy, kDeviceMode, kNoDevice});
+}
+
+Feature RdmaSettings(const Machine& machine) {
+  return Judge(machine.host.rdma.Devices().status(), kNetlink);
+}
+
+Feature Dcb(const Machine& machine) {
+  if (machine.netdevs.empty()) return NotNeeded(kNoNetdev);
+  return Judge(machine.host.dcb.Ieee(machine.netdevs[0]).status(), kNetlink);
+}
+
+Feature EthtoolSettings(const Machine& machine) {
+  if (machine.netdevs.empty()) return NotNeeded(kNoNetdev);
+  return Judge(machine.host.ethtool.Driver(machine.netdevs[0]).status(), kSockets);
+}
+
+Feature Modules(const Machine& machine) {
+  if (machine.netdevs.empty()) return NotNeeded(kNoNetdev);
+  const Status status =
+      machine.host.ethtool.ModuleEeprom(machine.netdevs[0], {.length = 1}).status();
+  const Feature feature = Judge(status, kNetAdmin);
+  // The kernel checks the permission first: every other failure is the port's or the driver's.
+  return feature.state == State::kFails ? NotNeeded(feature.reason) : feature;
+}
+
+Feature PciRegisters(const Machine& machine) {
+  for (const std::string& device : machine.devices) {
+    const auto function = machine.host.root.Sub("sys/class/infiniband/" + device + "/device");
+    if (!function.ok() || !function->Has("config")) continue;
+    const auto config = host::ReadPciConfig(*function);
+    if (!config.ok()) return Judge(config.status(), kSysAdmin);
+    if (config->capabilities_known) return Works();
+    return Missing(kSysAdmin, Format("{}: only the first 64 bytes are readable", device));
+  }
+  return NotNeeded("no RDMA device on PCI");
+}
+
+Feature KernelMessages(const Machine& machine) {
+  return Judge(machine.host.kernel_log.Read().status(), kSyslog);
+}
+
+Feature SwitchNeighbors(const Machine& machine) {
+  if (machine.netdevs.empty()) return NotNeeded(kNoNetdev);
+  return Judge(machine.host.lldp.Neighbors(machine.netdevs).status(), kNetRaw);
+}
+
+Feature GpuMemory(const Machine& machine) {
+  const auto& files = machine.privileges.gpu;
+  const bool amd = !files.empty() && files.back().path.find("nvidia") == std::string::npos;
+  const Grant& grant = amd ? kAmd : kNvidia;
+  return JudgeFiles(files, {grant, grant, "no GPU driver is loaded"});
+}
+
+Feature Umad(const Machine& machine) {
+  return JudgeFiles(machine.privileges.umad,
+                    {kUmadPolicy, kUmadMode, "no InfiniBand management device"});
+}
+
+Feature LockedMemory(const Machine& machine) {
+  if (machine.privileges.uverbs.empty()) return NotNeeded(kNoDevice);
+  if (!machine.privileges.memlock_bytes || host::HasCapability(machine.privileges, CAP_IPC_LOCK))
+    return Works();
+  return Missing(kMemlock, Format("limit of locked memory is {} kB",
+                                  *machine.privileges.memlock_bytes / 1024));
+}
+
+Feature JobEnvironment(const Machine& machine) {
+  if (!machine.privileges.sees_host_processes)
+    return Missing(kHostPid, "the processes of the host are not visible");
+  return Judge(machine.privileges.environment, kPtrace);
+}
+
+Feature DriverDebugFiles(const Machine& machine) {
+  for (const std::string& device : machine.devices) {
+    const auto driver =
+        machine.host.root.LinkName("sys/class/infiniband/" + device + "/device/driver");
+    if (driver.ok() && (*driver == "mlx5_core" || *driver == "bnxt_en"))
+      return Judge(machine.privileges.debugfs, kReadSearch);
+  }
+  return NotNeeded("no device of mlx5 or bnxt_re");
+}
+
+Feature Clock(const Machine& machine) {
+  return Judge(machine.host.platform.Clock().status(), kClock);
+}
+
+struct Row {
+  std::string_view name;
+  std::string_view use;
+  Feature (*examine)(const Machine&);
+};
+
+constexpr Row kRows[] = {
+    {"verbs", "probes, MTU of ports, GID tables", Verbs},
+    {"RDMA netlink", "devices, links and their processes", RdmaSettings},
+    {"DCB", "PFC, ETS and trust of RoCE ports", Dcb},
+    {"ethtool", "driver, speed, pause, FEC", EthtoolSettings},
+    {"modules", "identity, temperature and power of transceivers", Modules},
+    {"PCI registers", "ACS, ATS, payload and read request sizes", PciRegisters},
+    {"kernel log", "link, PCIe and GPU errors", KernelMessages},
+    {"LLDP", "switch and port of each link", SwitchNeighbors},
+    {"GPU memory", "probes of GPUDirect", GpuMemory},
+    {"umad", "queries of the InfiniBand subnet", Umad},
+    {"locked memory", "memory of probes", LockedMemory},
+    {"job environment", "NCCL and UCX variables of running jobs", JobEnvironment},
+    {"debugfs", "DCQCN of mlx5, ECN of bnxt_re", DriverDebugFiles},
+    {"clock", "clock synchronization", Clock},
+};
+
+}  // namespace
+
+std::vector<Feature> Examine(const host::Host& host, const host::Privileges& privileges) {
+  Machine machine{.host = host,
+                  .privileges = privileges,
+                  .devices = NamesIn(host.root, "sys/class/infiniband"),
+                  .netdevs = {}};
+  for (const std::string& device : machine.devices)
+    for (std::string& netdev : NetdevsOf(host.root, device))
+      machine.netdevs.push_back(std::move(netdev));
+  std::vector<Feature> features;
+  for (const Row& row : kRows) {
+    Feature feature = row.examine(machine);
+    feature.name = row.name;
+    feature.use = row.use;
+    features.push_back(std::move(feature));
+  }
+  return features;
+}
+
+int ExitStatus(const std::vector<Feature>& features) {
+  for (const Feature& feature : features)
+    if (feature.state == State::kMissing || feature.state == State::kFails) return 1;
+  return 0;
+}
+
+}  // namespace fabric::doctor

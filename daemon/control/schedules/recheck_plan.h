@@ -1,0 +1,33 @@
+// Short campaign that resolves or confirms findings of rule probe_blame. Pure.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/v1/finding.pb.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::control {
+
+struct RecheckPlan {
+  v1::CampaignSpec spec;
+  std::vector<std::string> findings;  // Ids of those that the campaign can decide
+};
+
+// The fleet as far as it matters here: names of nodes.
+struct RecheckFleet {
+  std::vector<std::string> connected;
+  std::set<std::string> suspected;  // By any finding: not used as partners
+};
+
+// The ports of the first finding, and of others of its class of traffic as far as the campaign
+// stays short, with partners that are not suspected. Packets are enough to show the losses.
+// `findings`: at least one.
+RecheckPlan PlanRecheck(std::span<const v1::Finding> findings, const RecheckFleet& fleet);
+
+// Nodes of the part, of a pair both.
+std::set<std::string> NodesOfLocated(const v1::Finding& finding);
+
+}  // namespace fabric::control

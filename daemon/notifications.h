@@ -1,0 +1,19 @@
+// Notifier by the settings of fabricd.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "base/status.h"
+#include "daemon/notify/notifier.h"
+
+namespace fabric {
+
+// Errors name the setting, and the line of the file. Without receivers the notifier does nothing.
+Result<std::unique_ptr<notify::Notifier>> OpenNotifier(const Settings& settings,
+                                                       const std::string& controller,
+                                                       const Clock& clock);
+
+}  // namespace fabric

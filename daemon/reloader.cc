@@ -1,0 +1,167 @@
+#include "daemon/reloader.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/atomic_file.h"
+#include "base/input.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "daemon/config.h"
+#include "daemon/custom/node_rules.h"
+#include "daemon/files/rule_files.h"
+#include "daemon/profile/places.h"
+#include "daemon/profile/profile_yaml.h"
+
+namespace fabric {
+namespace {
+
+constexpr mode_t kProfileMode = 0644;
+
+Result<std::string> ReadText(const std::string& path) {
+  return ReadFile(path, profile::kFileBytesMax);
+}
+
+// Logs the loaded rules. Returns the number of problems.
+std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
+  std::uint32_t problems = 0;
+  for (const custom::RuleFile& file : files) {
+    log::Info("{}: {} rules", file.name, file.rules.size());
+    for (const yaml::Problem& problem : file.problems)
+      log::Error("rule skipped: {}", yaml::ToString(problem));
+    problems += static_cast<std::uint32_t>(file.problems.size());
+  }
+  return problems;
+}
+
+// Value of each setting that Settings::Print() prints.
+std::map<std::string, std::string> ValuesOf(const std::string& printed) {
+  std::map<std::string, std::string> values;
+  for (const std::string_view line : Split(printed, '\n')) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with('#') || colon == line.npos) continue;
+    const std::size_t end = line.rfind("  # ");
+    values.emplace(line.substr(0, colon), line.substr(colon + 2, end - colon - 2));
+  }
+  return values;
+}
+
+// Settings that differ and that Reload() does not apply.
+std::vector<std::string> RestartNeeded(const std::string& before, const std::string& now) {
+  constexpr std::string_view kApplied[] = {"profile", "rules", "log-level"};
+  const auto old = ValuesOf(before);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : ValuesOf(now)) {
+    const auto at = old.find(name);
+    if ((at == old.end() || at->second != value) &&
+        std::ranges::find(kApplied, name) == std::end(kApplied))
+      names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<control::Policy> ReadPolicy(const Settings& settings) {
+  auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
+  if (!profile.ok()) return profile.status().In("profile");
+  auto places = profile::LoadPlaces(settings.Text("profile"), ReadText);
+  if (!places.ok()) return places.status().In("profile");
+  const auto files = ReadRuleFiles(settings.Text("rules"));
+  if (!files.ok()) return files.status().In("rules");
+  if (!profile->name().empty()) log::Info("profile {}", profile->name());
+  const std::uint32_t problems = LogRules(*files);
+  return control::Policy{.profile = *std::move(profile),
+                         .places = *std::move(places),
+                         .custom_rules = {.rules = custom::NodeRules(*files),
+                                          .infos = custom::Infos(*files),
+                                          .problems = problems}};
+}
+
+Reloader::Reloader(std::vector<std::string> arguments, const Settings& settings, Use use)
+    : arguments_(std::move(arguments)), printed_(settings.Print()), use_(std::move(use)) {}
+
+Result<Settings> Reloader::ReadSettings() const {
+  std::vector<const char*> words;
+  for (const std::string& word : arguments_) words.push_back(word.c_str());
+  return Settings::Load(ControllerSettings(), words);
+}
+
+Result<v1::ReloadResponse> Reloader::Reload(Moment now) {
+  const MutexLock lock(mutex_);
+  return ReloadLocked(now);
+}
+
+Result<v1::ReloadResponse> Reloader::ReloadLocked(Moment now) {
+  ASSIGN_OR_RETURN(const Settings settings, ReadSettings());
+  ASSIGN_OR_RETURN(const log::Level level, log::ParseLevel(settings.Text("log-level")));
+  const auto files = ReadRuleFiles(settings.Text("rules"));
+  if (!files.ok()) return files.status().In("rules");
+  for (const custom::RuleFile& file : *files)
+    if (!file.problems.empty())
+      return Status(Code::kInvalidArgument, yaml::ToString(file.problems.front())).In("rules");
+  ASSIGN_OR_RETURN(control::Policy policy, ReadPolicy(settings));
+  v1::ReloadResponse response;
+  response.set_profile(policy.profile.name());
+  response.set_rules(static_cast<std::uint32_t>(policy.custom_rules.infos.size()));
+  response.set_log_level(settings.Text("log-level"));
+  for (std::string& name : RestartNeeded(printed_, settings.Print()))
+    *response.add_restart_needed() = std::move(name);
+  log::SetLevel(level);
+  use_(std::move(policy), now);
+  log::Info("reloaded: profile {}, {} custom rules, log level {}",
+            response.profile().empty() ? "none" : response.profile(), response.rules(),
+            response.log_level());
+  for (const std::string& name : response.restart_needed())
+    log::Warning("setting {} has a new value: restart fabricd to use it", name);
+  return response;
+}
+
+Result<v1::ReloadResponse> Reloader::ApplyProfile(const v1::ApplyProfileRequest& request,
+                                                  Moment now) {
+  const MutexLock lock(mutex_);
+  ASSIGN_OR_RETURN(const Settings settings, ReadSettings());
+  const std::string path = settings.Text("profile");
+  const auto given = [&](const std::string&) { return Result<std::string>(request.yaml()); };
+  if (request.yaml().size() > profile::kFileBytesMax)
+    return Status(Code::kInvalidArgument, Format("yaml: expected at most {} bytes, saw {}",
+                                                 profile::kFileBytesMax, request.yaml().size()));
+  // The name of a shipped profile is not a path: a path has a slash.
+  ASSIGN_OR_RETURN(const profile::Profile checked, profile::LoadProfile("./applied", given));
+  if (path.find('/') == path.npos)
+    return Status(Code::kFailedPrecondition,
+                  Format("profile: expected the path of a file in the setting, saw {}; set "
+                         "profile: /var/lib/fabricd/profile.yaml",
+                         path.empty() ? "none" : path));
+  if (request.dry_run()) {
+    v1::ReloadResponse response;
+    response.set_profile(checked.name());
+    return response;
+  }
+  const Result<std::string> before = ReadText(path);
+  RETURN_IF_ERROR(WriteFileAtomically(path, request.yaml(), kProfileMode).In("profile"));
+  auto reloaded = ReloadLocked(now);
+  // An error elsewhere, as in a file of rules: the previous profile stays.
+  if (!reloaded.ok() && before.ok())
+    RETURN_IF_ERROR(WriteFileAtomically(path, *before, kProfileMode).In("profile"));
+  return reloaded;
+}
+
+std::optional<Status> Reloader::Answer(const google::protobuf::Message& request,
+                                       google::protobuf::Message& response, Moment now) {
+  const auto* const descriptor = request.GetDescriptor();
+  const bool reload = descriptor == v1::ReloadRequest::descriptor();
+  if (!reload && descriptor != v1::ApplyProfileRequest::descriptor()) return std::nullopt;
+  auto reloaded = reload ? Reload(now)
+                         : ApplyProfile(static_cast<const v1::ApplyProfileRequest&>(request), now);
+  if (!reloaded.ok()) return reloaded.status();
+  if (response.GetDescriptor() != v1::ReloadResponse::descriptor())
+    return Status(Code::kInternal, "expected a response of type fabric.v1.ReloadResponse");
+  static_cast<v1::ReloadResponse&>(response) = *std::move(reloaded);
+  return Status();
+}
+
+}  // namespace fabric

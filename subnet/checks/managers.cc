@@ -1,0 +1,100 @@
+// Checks of the subnet managers beside the master. They need a reader that asks each of them.
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "subnet/checks/check.h"
+#include "subnet/words.h"
+
+namespace fabric::subnet {
+namespace {
+
+constexpr const char* kNeedsReader =
+    "state of all subnet managers: read the subnet with 'fabric-agent subnet read'";
+
+const Manager* MasterOf(const Subnet& subnet) {
+  const Manager* master = nullptr;
+  for (const Manager& manager : subnet.managers())
+    if (manager.state == ManagerState::kMaster) {
+      if (master != nullptr) return nullptr;  // subnet_one_master fails.
+      master = &manager;
+    }
+  return master;
+}
+
+std::string ManagerPlace(const Subnet& subnet, const Manager& manager) {
+  for (std::uint32_t node = 0; node < subnet.nodes().size(); ++node)
+    for (std::uint32_t port = 0; port < subnet.node(node).ports.size(); ++port)
+      if (subnet.node(node).ports[port].guid == manager.port_guid)
+        return EndWords(subnet, {node, port});
+  return GuidText(manager.port_guid);
+}
+
+void JudgeStandby(const CheckInput& input, Verdicts& out) {
+  const Subnet& subnet = input.subnet();
+  if (!subnet.reading()) return out.Unknown(kNeedsReader);
+  const Manager* const master = MasterOf(subnet);
+  if (master == nullptr) return out.Unknown("one master: see subnet_one_master");
+  if (std::ranges::find(subnet.managers(), ManagerState::kStandby, &Manager::state) !=
+      subnet.managers().end())
+    return out.Pass();
+  out.Fail({.subject = WholeSubnet(),
+            .key = "",
+            .title = Format("no standby subnet manager: only {} runs one",
+                            ManagerPlace(subnet, *master)),
+            .what = "subnet managers in state STANDBY",
+            .expected = "at least 1",
+            .seen = "0",
+            .remedies = {Advice("Start a second subnet manager on another node or switch, with a "
+                                "lower priority and the same configuration.")}});
+}
+
+void JudgePriority(const CheckInput& input, Verdicts& out) {
+  const Subnet& subnet = input.subnet();
+  if (!subnet.reading()) return out.Unknown(kNeedsReader);
+  const Manager* const master = MasterOf(subnet);
+  if (master == nullptr) return out.Unknown("one master: see subnet_one_master");
+  bool failed = false;
+  for (const Manager& other : subnet.managers()) {
+    if (&other == master || other.state != ManagerState::kStandby ||
+        other.priority < master->priority)
+      continue;
+    failed = true;
+    std::string title =
+        other.priority == master->priority
+            ? Format("{} (standby) has the same priority {} as the master {}",
+                     ManagerPlace(subnet, other), other.priority, ManagerPlace(subnet, *master))
+            : Format("{} (standby) has priority {}, above {} of the master {}",
+                     ManagerPlace(subnet, other), other.priority, master->priority,
+                     ManagerPlace(subnet, *master));
+    out.Fail({.subject = WholeSubnet(),
+              .key = GuidText(other.port_guid),
+              .title = std::move(title),
+              .what = "priority of the standby subnet manager",
+              .expected = Format("below {}", master->priority),
+              .seen = std::to_string(other.priority),
+              .remedies = {Advice("Give each subnet manager its own priority (sm_priority of "
+                                  "opensm), the highest to the one that should be master.")}});
+  }
+  if (!failed) out.Pass();
+}
+
+}  // namespace
+
+extern const Check subnet_standby_manager = {
+    .id = "subnet_standby_manager",
+    .title = "A second subnet manager is standby",
+    .severity = v1::SEVERITY_WARNING,
+    .why = "If the only subnet manager stops, links that come up get no LID and no routes.",
+    .judge = JudgeStandby};
+
+extern const Check subnet_manager_priority = {
+    .id = "subnet_manager_priority",
+    .title = "The master has the highest priority, alone",
+    .severity = v1::SEVERITY_WARNING,
+    .why =
+        "With equal priorities the lower GUID decides who is master, so a restart can move the "
+        "master unexpectedly.",
+    .judge = JudgePriority};
+
+}  // namespace fabric::subnet

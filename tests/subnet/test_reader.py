@@ -1,0 +1,129 @@
+"""fabric-agent subnet read against a real ibsim and opensm (Debian: ibsim-utils, opensm).
+
+Reads by both transports, compares with ibnetdiscover and dump_lfts, and makes faults: each has its
+finding and no other.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+from ibsimsubnet import HOSTS, Subnet, check, library_or_skip, wait_for
+
+LEAF, SPINE = "S-0000000000100001", "S-0000000000100003"
+
+
+class Reader:
+    def __init__(self, agent, subnet):
+        self.agent, self.subnet = agent, subnet
+
+    def read(self, *options, umad=False):
+        """Returns the file of a snapshot, and its content."""
+        path = self.subnet.folder / "subnet.json"
+        here = ["-C", "ibsim0"] if umad else ["--ibsim", self.subnet.env["IBSIM_SOCKNAME"],
+                                               "--ibsim-node", HOSTS["n3"]]
+        environment = dict(self.subnet.env) if umad else dict(os.environ)
+        done = subprocess.run([self.agent, "subnet", "read", *here, *options], env=environment,
+                              cwd=self.subnet.folder, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        path.write_text(done.stdout)
+        return str(path), json.loads(done.stdout)
+
+
+def links(fabricctl, *files):
+    done = subprocess.run([fabricctl, "subnet", "links", "-o", "json", *files],
+                          capture_output=True, text=True, check=True)
+    return sorted((link["from_guid"], link["from_port"], link["to_guid"], link["to_port"])
+                  for link in json.loads(done.stdout)["links"])
+
+
+def path(fabricctl, source, to, *files):
+    done = subprocess.run([fabricctl, "subnet", "path", source, to, *files, "-o", "json"],
+                          capture_output=True, text=True, check=True)
+    return [hop["from"] for hop in json.loads(done.stdout)["hops"]]
+
+
+def compare_with_tools(fabricctl, reader, snapshot):
+    if not (shutil.which("ibnetdiscover") and shutil.which("dump_lfts")):
+        return
+    files = reader.subnet.files("tools")[:2]
+    assert links(fabricctl, snapshot) == links(fabricctl, files[0])
+    for source in HOSTS:
+        for to in HOSTS:
+            if source != to:
+                assert (path(fabricctl, source, to, snapshot)
+                        == path(fabricctl, source, to, *files)), (source, to)
+
+
+def only(found, *rules):
+    """Exactly these rules have findings."""
+    assert sorted({text.split(":")[0] for text in found}) == sorted(rules), found
+
+
+def check_faults(fabricctl, reader):
+    subnet = reader.subnet
+
+    def read_and_check(*options):
+        return check(fabricctl, [reader.read(*options)[0]])
+
+    # Between both reads of the counters.
+    threading.Timer(1.5, subnet.type,
+                    [f'PerformanceSet "{LEAF}"[5] PortCounters.PortRcvErrors=77']).start()
+    found = read_and_check("--rate-interval", "3s")
+    only(found, "subnet_port_errors")
+    assert 'switch "leaf-1" port 5' in found[0] and "PortRcvErrors +77" in found[0], found
+
+    subnet.type(f'PerformanceSet "{LEAF}"[5] PortCounters.LinkDownedCounter=255')
+    wait_for("counter", lambda: read_and_check())
+    only(read_and_check(), "subnet_counters_saturated")
+    subnet.type(f'PerformanceSet "{LEAF}"[5] PortCounters.LinkDownedCounter=0')
+    wait_for("counter", lambda: not read_and_check())
+
+    # Requests that are lost are repeated.
+    subnet.type(f'Error "{SPINE}"[1] 20')
+    snapshot = reader.read()[1]
+    assert int(snapshot.get("lost", 0)) >= 0 and len(snapshot["nodes"]) == 8, snapshot.get("lost")
+    subnet.type(f'Error "{SPINE}"[1] 0')
+
+    # Two hosts with one GUID.
+    subnet.type(f'Guid "{HOSTS["n2"]}" 0x{int(HOSTS["n4"][2:], 16):x}')
+    wait_for("duplicate GUID", lambda: any(text.startswith("subnet_guid_unique")
+                                           for text in read_and_check()))
+    subnet.type(f'Guid "{HOSTS["n2"]}" 0x{int(HOSTS["n2"][2:], 16):x}')
+
+    # No subnet manager is left: what it configured stays.
+    for manager in subnet.managers:
+        manager.terminate()
+        manager.wait()
+    wait_for("dead managers", lambda: any(text.startswith("subnet_one_master")
+                                          for text in read_and_check()))
+
+
+def main():
+    fabricctl, agent = sys.argv[1:]
+    library = library_or_skip()
+    with tempfile.TemporaryDirectory() as name:
+        subnet = Subnet(pathlib.Path(name), library)
+        reader = Reader(agent, subnet)
+        try:
+            only(check(fabricctl, [reader.read()[0]]), "subnet_standby_manager")
+            subnet.manage("n2", 5, "Entering STANDBY state")
+            wait_for("standby", lambda: not check(fabricctl, [reader.read()[0]]))
+            snapshot, content = reader.read()
+            assert content["reader"].startswith("n3 ") or "ibsim" in content["reader"], content
+            assert not content.get("not_covered"), content["not_covered"]
+            compare_with_tools(fabricctl, reader, snapshot)
+            same, _ = reader.read(umad=True)
+            assert check(fabricctl, [same]) == []
+            check_faults(fabricctl, reader)
+        finally:
+            subnet.close()
+    print("read by the sockets of ibsim and by umad; each fault has its finding")
+
+
+main()

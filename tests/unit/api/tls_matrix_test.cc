@@ -1,0 +1,363 @@
+// Every method of the services with every credential, over real TLS, through gRPC and REST.
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <optional>
+
+#include "base/secret.h"
+#include "base/tls/contexts.h"
+#include "base/tls/grpc_channel.h"
+#include "base/tls/issuer.h"
+#include "daemon/access/policy.h"
+#include "fabric/v1/agent.pb.h"
+#include "google/api/annotations.pb.h"
+#include "proto/fabric_service.h"
+#include "tests/testing/oidc_issuer.h"
+#include "tests/testing/temp_tree.h"
+#include "tests/unit/api/controller_world.h"
+
+namespace fabric::api {
+namespace {
+
+using namespace std::chrono_literals;
+using google::protobuf::MethodDescriptor;
+using tls::TlsMaterial;
+using tls::Validity;
+
+const WallTime kNow = SystemClock().Now().wall;
+const Validity kValid = {kNow - 1h, kNow + 100h};
+
+// gRPC's own counted pointer.
+using Channel = decltype(grpc::CreateChannel({}, grpc::InsecureChannelCredentials()));
+
+// What a front answers.
+enum class Outcome { kNoConnection, kUnauthenticated, kDenied, kPermitted, kOther };
+std::ostream& operator<<(std::ostream& out, Outcome outcome) {
+  constexpr const char* kWords[] = {"no connection", "unauthenticated", "denied", "permitted",
+                                    "something else"};
+  return out << kWords[static_cast<int>(outcome)];
+}
+
+struct CredentialRow {
+  std::string name;
+  TlsMaterial material;
+  std::string token;
+  // Absent: `refusal`
+  std::optional<std::vector<v1::Role>> roles;
+  Outcome refusal = Outcome::kUnauthenticated;
+};
+
+tls::CertificateSubject Spiffe(const std::string& path) {
+  return {.common_name = "x", .uris = {"spiffe://fabric/" + path}};
+}
+
+// Files of the server, its CA, an issuer of OIDC tokens, and fabricd's fronts.
+class TlsMatrix : public ::testing::Test {
+ protected:
+  TlsMatrix() {
+    EXPECT_TRUE(tls::RequireTls13().ok());
+    const auto server = tls::Issue(ca_,
+                                   {.common_name = "fabricd",
+                                    .dns_names = {"localhost"},
+                                    .addresses = {"127.0.0.1"},
+                                    .server = true},
+                                   kValid);
+    Put("cert.pem", server->certificate_pem);
+    Put("key.pem", server->key_pem);
+    Put("ca.pem", ca_.certificate_pem);
+    revoked_ = Client(Spiffe("admin/x"));
+    Put("crl.pem",
+        *tls::MakeCrl(ca_, {{.serial = revoked_.certificate->serial, .at = kNow}}, 1, kValid));
+    files_ = *tls::TlsFiles::Open(
+        {Path("cert.pem"), Path("key.pem"), Path("ca.pem"), Path("crl.pem")}, kNow);
+    tls_ = *GrpcTls::Make(*files_);
+    sessions_ = std::make_unique<tls::ServerSessions>(*files_);
+    world_ = std::make_unique<testing::ControllerWorld>(
+        nullptr, access::AllLoopbackRoles(),
+        testing::WorldTls{.grpc = tls_.get(), .http = sessions_.get()});
+    world_->authenticator().SetChainCheck(
+        [this](std::string_view chain) { return tls_->Verify(chain); });
+    SetTokens();
+  }
+
+  void Put(const std::string& name, const std::string& text) const {
+    std::ofstream(Path(name)) << text;
+    ASSERT_EQ(chmod(Path(name).c_str(), 0600), 0);
+  }
+  std::string Path(const std::string& name) const { return tree_.path() + "/" + name; }
+
+  TlsMaterial Client(const tls::CertificateSubject& subject, const Validity& validity = kValid,
+                     const tls::KeyAndCertificate* ca = nullptr) const {
+    const auto made = tls::Issue(ca == nullptr ? ca_ : *ca, subject, validity);
+    return {.certificate_pem = made->certificate_pem,
+            .key_pem = made->key_pem,
+            .ca_pem = ca_.certificate_pem,
+            .crl_pem = {},
+            .certificate = *tls::ParseCertificate(made->certificate_pem)};
+  }
+  TlsMaterial NoCertificate() const {
+    return {.certificate_pem = {},
+            .key_pem = {},
+            .ca_pem = ca_.certificate_pem,
+            .crl_pem = {},
+            .certificate = {}};
+  }
+
+  // Static tokens, whose text is their name, and an OIDC issuer whose group ops is operator.
+  void SetTokens() {
+    std::string lines;
+    for (const v1::Role role :
+         {v1::ROLE_VIEWER, v1::ROLE_OPERATOR, v1::ROLE_ADMIN, v1::ROLE_METRICS})
+      lines += TokenLine(
+          {.name = RoleName(role), .hash = HashOfSecret(RoleName(role)), .roles = {role}});
+    lines += TokenLine({.name = "old",
+                        .hash = HashOfSecret("expired"),
+                        .roles = {v1::ROLE_ADMIN},
+                        .expires_at = kNow - 1s});
+    world_->authenticator().SetTokens(*access::TokenList::Parse(lines, "tokens"));
+    world_->authenticator().SetBindings(*access::RoleBindings::Parse(
+        "- {identity: \"oidc-group:ops\", roles: [operator]}\n", "bindings"));
+    access::OidcIssuer issuer{.issuer = "https://login.example.org", .audience = "fabricd"};
+    issuer.keys = *access::KeySet::Parse(testing::SetOf({rsa_.Jwk("r1"), ec_.Jwk("e1")}), "jwks");
+    world_->authenticator().SetOidc(std::move(issuer));
+  }
+
+  std::string Claims(const std::string& issuer, const std::string& audience, Duration from,
+                     Duration to) const {
+    const auto seconds = [](Duration offset) {
+      return std::chrono::duration_cast<std::chrono::seconds>((kNow + offset).time_since_epoch())
+          .count();
+    };
+    return Format(R"({{"iss":"{}","aud":"{}","sub":"bob","groups":["ops"],"nbf":{},"exp":{}}})",
+                  issuer, audience, seconds(from), seconds(to));
+  }
+  std::string Signed(const testing::IssuerKey& key, const std::string& algorithm,
+                     const std::string& id, const std::string& claims) const {
+    return testing::TokenOf(key, Format(R"({{"alg":"{}","kid":"{}"}})", algorithm, id), claims);
+  }
+
+  std::vector<CredentialRow> Rows() const;
+  std::vector<CredentialRow> OidcRows() const;
+  Outcome OverGrpc(const Channel& channel, const MethodDescriptor& method,
+                   const std::string& token) const;
+  Outcome OverRest(const CredentialRow& row, const MethodDescriptor& method) const;
+
+  testing::TempTree tree_;
+  const tls::KeyAndCertificate ca_ = *tls::MakeCa("test CA", kValid);
+  const tls::KeyAndCertificate other_ca_ = *tls::MakeCa("test CA", kValid);
+  static const testing::IssuerKey rsa_, ec_, other_;
+  TlsMaterial revoked_;
+  std::unique_ptr<tls::TlsFiles> files_;
+  std::unique_ptr<GrpcTls> tls_;
+  std::unique_ptr<tls::ServerSessions> sessions_;
+  std::unique_ptr<testing::ControllerWorld> world_;
+};
+const testing::IssuerKey TlsMatrix::rsa_ = testing::IssuerKey::Rsa();
+const testing::IssuerKey TlsMatrix::ec_ = testing::IssuerKey::Ec();
+const testing::IssuerKey TlsMatrix::other_ = testing::IssuerKey::Ec();
+
+std::vector<CredentialRow> TlsMatrix::Rows() const {
+  using Roles = std::vector<v1::Role>;
+  tls::CertificateSubject two = Spiffe("admin/x");
+  two.uris.push_back("spiffe://fabric/viewer/x");
+  tls::CertificateSubject server = Spiffe("admin/x");
+  const Outcome none = Outcome::kNoConnection;
+  std::vector<CredentialRow> rows = {
+      {"none", NoCertificate(), "", std::nullopt},
+      {"viewer", Client(Spiffe("viewer/x")), "", Roles{v1::ROLE_VIEWER}},
+      {"operator", Client(Spiffe("operator/x")), "", Roles{v1::ROLE_OPERATOR}},
+      {"admin", Client(Spiffe("admin/x")), "", Roles{v1::ROLE_ADMIN}},
+      {"metrics", Client(Spiffe("metrics/x")), "", Roles{v1::ROLE_METRICS}},
+      {"node", Client(Spiffe("node/n1")), "", Roles{v1::ROLE_AGENT}},
+      {"no role", Client(Spiffe("boss/x")), "", Roles{}},
+      {"other domain", Client({.common_name = "x", .uris = {"spiffe://other/admin/x"}}), "",
+       Roles{}},
+      {"only a common name", Client({.common_name = "admin"}), "", Roles{}},
+      {"two SPIFFE ids", Client(two), "", std::nullopt},
+      {"expired", Client(Spiffe("admin/x"), {kNow - 2h, kNow - 1h}), "", std::nullopt, none},
+      {"not yet valid", Client(Spiffe("admin/x"), {kNow + 1h, kNow + 2h}), "", std::nullopt, none},
+      {"wrong CA of the same name", Client(Spiffe("admin/x"), kValid, &other_ca_), "", std::nullopt,
+       none},
+      {"revoked", revoked_, "", std::nullopt, none},
+      {"token viewer", NoCertificate(), "viewer", Roles{v1::ROLE_VIEWER}},
+      {"token operator", NoCertificate(), "operator", Roles{v1::ROLE_OPERATOR}},
+      {"token admin", NoCertificate(), "admin", Roles{v1::ROLE_ADMIN}},
+      {"token metrics", NoCertificate(), "metrics", Roles{v1::ROLE_METRICS}},
+      {"expired token", NoCertificate(), "expired", std::nullopt},
+      {"unknown token", NoCertificate(), "guess", std::nullopt},
+      // An invalid token is not replaced by the certificate.
+      {"unknown token with a certificate", Client(Spiffe("admin/x")), "guess", std::nullopt},
+  };
+  for (CredentialRow& row : OidcRows()) rows.push_back(std::move(row));
+  return rows;
+}
+
+std::vector<CredentialRow> TlsMatrix::OidcRows() const {
+  const std::string issuer = "https://login.example.org";
+  const std::string good = Claims(issuer, "fabricd", -1min, 10min);
+  const std::string es = Signed(ec_, "ES256", "e1", good);
+  const std::string rs = Signed(rsa_, "RS256", "r1", good);
+  const std::pair<const char*, std::string> refused[] = {
+      {"OIDC expired", Signed(ec_, "ES256", "e1", Claims(issuer, "fabricd", -1h, -2min))},
+      {"OIDC not yet valid", Signed(ec_, "ES256", "e1", Claims(issuer, "fabricd", 10min, 1h))},
+      {"OIDC other issuer", Signed(ec_, "ES256", "e1", Claims("https://x", "fabricd", -1min, 1h))},
+      {"OIDC other audience", Signed(ec_, "ES256", "e1", Claims(issuer, "grafana", -1min, 1h))},
+      {"OIDC other key", Signed(other_, "ES256", "e1", good)},
+      {"OIDC key of another algorithm", Signed(rsa_, "ES256", "r1", good)},
+      {"OIDC HS256", Signed(ec_, "HS256", "e1", good)},
+      {"OIDC RS512", Signed(rsa_, "RS512", "r1", good)},
+      {"OIDC none", ToBase64Url(R"({"alg":"none"})") + "." + ToBase64Url(good) + "."},
+      {"OIDC none with a signature", Signed(ec_, "none", "e1", good)},
+      {"OIDC without signature", es.substr(0, es.rfind('.') + 1)},
+      {"OIDC signature of another token",
+       Signed(ec_, "ES256", "e1", Claims(issuer, "fabricd", -1min, 11min))
+               .substr(0, es.rfind('.')) +
+           es.substr(es.rfind('.'))},
+  };
+  using Roles = std::vector<v1::Role>;
+  std::vector<CredentialRow> rows = {
+      {"OIDC ES256", NoCertificate(), es, Roles{v1::ROLE_OPERATOR}},
+      {"OIDC RS256", NoCertificate(), rs, Roles{v1::ROLE_OPERATOR}},
+  };
+  for (const auto& [name, token] : refused)
+    rows.push_back({name, NoCertificate(), token, std::nullopt});
+  return rows;
+}
+
+Outcome OfCode(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::UNAUTHENTICATED: return Outcome::kUnauthenticated;
+    case grpc::StatusCode::PERMISSION_DENIED: return Outcome::kDenied;
+    case grpc::StatusCode::UNAVAILABLE: return Outcome::kNoConnection;
+    default: return Outcome::kPermitted;
+  }
+}
+
+// A call with an empty request. A stream that is permitted ends by its deadline.
+Outcome TlsMatrix::OverGrpc(const Channel& channel, const MethodDescriptor& method,
+                            const std::string& token) const {
+  grpc::ClientContext context;
+  const bool streams = method.server_streaming();
+  context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                    gpr_time_from_millis(streams ? 300 : 20'000, GPR_TIMESPAN)));
+  if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
+  grpc::GenericStub stub(channel);
+  grpc::CompletionQueue queue;
+  const std::string path = "/" + method.service()->full_name() + "/" + method.name();
+  const auto call = stub.PrepareCall(&context, path, &queue);
+  const auto step = [&] {
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    return ok;
+  };
+  call->StartCall(&queue);
+  step();
+  const grpc::Slice nothing;
+  call->WriteLast(grpc::ByteBuffer(&nothing, 1), grpc::WriteOptions(), &queue);
+  step();
+  grpc::ByteBuffer answer;
+  do call->Read(&answer, &queue);
+  while (step());
+  grpc::Status status;
+  call->Finish(&status, &queue);
+  step();
+  return OfCode(status.error_code());
+}
+
+// "GET /v1/nodes/x": the verb and a path of the method.
+std::string RequestLine(const MethodDescriptor& method) {
+  const auto& rule = method.options().GetExtension(google::api::http);
+  for (const auto& [verb, path] : {std::pair("GET", rule.get()), std::pair("POST", rule.post()),
+                                   std::pair("DELETE", rule.delete_())}) {
+    if (path.empty()) continue;
+    std::string target = path;
+    if (const auto open = target.find('{'); open != target.npos)
+      target.replace(open, target.find('}') - open + 1, "x");
+    return Format("{} {} HTTP/1.1\r\n", verb, target);
+  }
+  return {};
+}
+
+// On a connection of its own.
+Outcome TlsMatrix::OverRest(const CredentialRow& row, const MethodDescriptor& method) const {
+  const auto context = tls::MakeClientContext(row.material);
+  const tls::Owned<BIO> connection(BIO_new_ssl_connect(context->get()));
+  BIO_set_conn_hostname(connection.get(), Format("127.0.0.1:{}", world_->rest_port()).c_str());
+  std::string request = RequestLine(method) +
+                        "Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                        "Content-Length: 0\r\n";
+  if (!row.token.empty()) request += "Authorization: Bearer " + row.token + "\r\n";
+  request += "\r\n";
+  std::string answer;
+  if (BIO_write(connection.get(), request.data(), static_cast<int>(request.size())) > 0) {
+    char bytes[512];
+    const int read = BIO_read(connection.get(), bytes, sizeof bytes);
+    if (read > 0) answer.assign(bytes, static_cast<std::size_t>(read));
+  }
+  (void)tls::TakeOpenSslError();
+  if (answer.empty()) return Outcome::kNoConnection;
+  if (answer.starts_with("HTTP/1.1 401 ")) return Outcome::kUnauthenticated;
+  if (answer.starts_with("HTTP/1.1 403 ")) return Outcome::kDenied;
+  return answer.starts_with("HTTP/1.1 ") ? Outcome::kPermitted : Outcome::kOther;
+}
+
+Outcome Expected(const CredentialRow& row, const MethodDescriptor& method) {
+  const v1::Role needed = method.options().GetExtension(v1::required_role);
+  if (!row.roles) return row.refusal;
+  const auto rank = [](v1::Role role) {
+    return role == v1::ROLE_VIEWER     ? 1
+           : role == v1::ROLE_OPERATOR ? 2
+           : role == v1::ROLE_ADMIN    ? 3
+                                       : 0;
+  };
+  for (const v1::Role held : *row.roles)
+    if (held == needed || (rank(needed) > 0 && rank(held) >= rank(needed)))
+      return Outcome::kPermitted;
+  return Outcome::kDenied;
+}
+
+TEST_F(TlsMatrix, EveryMethodWithEveryCredentialThroughBothFronts) {
+  const auto& service = FabricService();
+  int calls = 0;
+  for (const CredentialRow& row : Rows()) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto channel = grpc::CreateCustomChannel(
+        world_->grpc_address(), tls::MakeChannelCredentials(row.material), arguments);
+    for (int n = 0; n < service.method_count(); ++n) {
+      const MethodDescriptor& method = *service.method(n);
+      EXPECT_EQ(OverGrpc(channel, method, row.token), Expected(row, method))
+          << method.name() << " over gRPC with " << row.name;
+      EXPECT_EQ(OverRest(row, method), Expected(row, method))
+          << method.name() << " over REST with " << row.name;
+      calls += 2;
+      // No handshake, no difference between methods.
+      if (!row.roles && row.refusal == Outcome::kNoConnection && n > 2) break;
+    }
+  }
+  EXPECT_GT(calls, 1'500);
+}
+
+// An agent opens AgentLink and renews its certificate; people do neither.
+TEST_F(TlsMatrix, OnlyAgentsUseTheServicesOfAgents) {
+  const auto& connect = *v1::AgentMessage::descriptor()
+                             ->file()
+                             ->FindServiceByName("AgentLink")
+                             ->FindMethodByName("Connect");
+  const auto& renew = *NodeJoinService().FindMethodByName("Renew");
+  for (const CredentialRow& row : Rows()) {
+    const auto channel =
+        grpc::CreateChannel(world_->grpc_address(), tls::MakeChannelCredentials(row.material));
+    for (const MethodDescriptor* const method : {&connect, &renew})
+      EXPECT_EQ(OverGrpc(channel, *method, row.token), Expected(row, *method))
+          << method->name() << " with " << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace fabric::api

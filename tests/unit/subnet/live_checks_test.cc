@@ -1,0 +1,238 @@
+// Checks of what only a reader of the subnet sees.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/text.h"
+#include "subnet/builder.h"
+#include "subnet/checks/check.h"
+#include "subnet/files/formats.h"
+#include "subnet/mad/attributes.h"
+#include "tests/unit/subnet/test_subnet.h"
+
+namespace fabric::subnet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A fat tree with a master and a standby, and with details of all ports; `change` adds a fault.
+class LiveSubnet {
+ public:
+  LiveSubnet() : made_(testing::Make(testing::FatTree{})) { made_.Route(); }
+
+  std::uint32_t Find(const std::string& name) const { return made_.Find(name); }
+
+  Subnet With(const std::function<void(Builder&)>& change) const {
+    Builder builder;
+    EXPECT_TRUE(AddFile("net.txt", made_.Ibnetdiscover(), builder).ok());
+    EXPECT_TRUE(AddFile("lfts.txt", made_.Lfts(), builder).ok());
+    builder.SetReading({.reader = "mlx5_0 port 1"});
+    builder.AddManager({.port_guid = 1, .lid = 1, .priority = 9, .state = ManagerState::kMaster});
+    builder.AddManager({.port_guid = 2, .lid = 2, .priority = 5, .state = ManagerState::kStandby});
+    for (const testing::TestCable& cable : made_.cables)
+      for (const std::uint32_t node : {cable.from, cable.to}) {
+        const End end{IndexOf(builder, node), node == cable.from ? cable.from_port : cable.to_port};
+        builder.PortOf(end)->enabled = Rate{4, Speed::kHdr};
+        PortDetails& details = *builder.DetailsOf(end);
+        details.p_keys = {{0xffff}};
+        details.enforces_partitions = true;
+        details.mtu = 4096;
+        details.lanes = 4;
+        details.first_counters = details.counters = CounterValues{};
+        details.between = std::chrono::minutes(1);
+      }
+    change(builder);
+    return builder.Finish();
+  }
+
+  End EndOf(Builder& builder, const std::string& name, std::uint32_t port) const {
+    return {IndexOf(builder, made_.Find(name)), port};
+  }
+
+ private:
+  std::uint32_t IndexOf(Builder& builder, std::uint32_t node) const {
+    return builder.NodeOf(NodeType::kUnknown, made_.nodes[node].guid);
+  }
+
+  testing::TestSubnet made_;
+};
+
+std::vector<std::string> FailuresOf(const Subnet& subnet) {
+  std::vector<std::string> texts;
+  for (const v1::Finding& finding : Evaluate(subnet, nullptr, {}).findings)
+    if (finding.verdict() == v1::VERDICT_FAIL)
+      texts.push_back(Format("{}: {}", finding.rule(), finding.title()));
+  return texts;
+}
+
+std::vector<std::string> UnknownOf(const Subnet& subnet) {
+  std::vector<std::string> rules;
+  for (const v1::Finding& finding : Evaluate(subnet, nullptr, {}).findings)
+    if (finding.verdict() == v1::VERDICT_UNKNOWN) rules.push_back(finding.rule());
+  return rules;
+}
+
+const auto kNoChange = [](Builder&) {};
+
+TEST(LiveChecks, AHealthySubnetHasNoFailure) {
+  const Subnet subnet = LiveSubnet().With(kNoChange);
+  EXPECT_THAT(FailuresOf(subnet), IsEmpty());
+  EXPECT_THAT(UnknownOf(subnet),
+              ElementsAre("subnet_cables_as_planned", "subnet_oversubscription"));
+}
+
+TEST(LiveChecks, WithoutAReaderTheyAreUnknown) {
+  testing::TestSubnet made = testing::Make(testing::FatTree{});
+  made.Route();
+  for (const char* const rule :
+       {"subnet_standby_manager", "subnet_manager_priority", "subnet_nodes_answer",
+        "subnet_links_active", "subnet_mtu_equal", "subnet_p_keys_match", "subnet_port_errors",
+        "subnet_counters_saturated"})
+    EXPECT_THAT(UnknownOf(made.Read()), Contains(rule));
+}
+
+TEST(LiveChecks, ASubnetThatChangedMeanwhileIsNotJudged) {
+  const Subnet subnet = LiveSubnet().With(
+      [](Builder& builder) { builder.SetReading({.changed = "switch leaf-1: state of a port"}); });
+  EXPECT_THAT(FailuresOf(subnet), IsEmpty());
+  EXPECT_EQ(UnknownOf(subnet).size(), AllChecks().size());
+}
+
+TEST(SubnetOneMaster, FailsWhenNoManagerAnswersTheReader) {
+  LiveSubnet live;
+  Builder builder;
+  testing::TestSubnet made = testing::Make(testing::FatTree{});
+  ASSERT_TRUE(AddFile("net.txt", made.Ibnetdiscover(), builder).ok());
+  builder.SetReading({});
+  EXPECT_THAT(FailuresOf(builder.Finish()),
+              ElementsAre("subnet_one_master: no subnet manager is master"));
+}
+
+TEST(SubnetStandbyManager, FailsWithoutOne) {
+  const Subnet subnet = LiveSubnet().With([](Builder& builder) {
+    builder.AddManager(
+        {.port_guid = 2, .lid = 2, .priority = 5, .state = ManagerState::kNotActive});
+  });
+  EXPECT_THAT(FailuresOf(subnet),
+              ElementsAre(HasSubstr("subnet_standby_manager: no standby subnet manager: only")));
+}
+
+TEST(SubnetManagerPriority, FailsForATieAndForALowerMaster) {
+  for (const std::uint32_t priority : {9U, 12U}) {
+    const Subnet subnet = LiveSubnet().With([&](Builder& builder) {
+      builder.AddManager(
+          {.port_guid = 2, .lid = 2, .priority = priority, .state = ManagerState::kStandby});
+    });
+    EXPECT_THAT(
+        FailuresOf(subnet),
+        ElementsAre(AllOf(HasSubstr("subnet_manager_priority: "),
+                          HasSubstr(priority == 9 ? "the same priority 9 as the master"
+                                                  : "priority 12, above 9 of the master"))));
+  }
+}
+
+TEST(SubnetNodesAnswer, NamesThePortOfASilentDevice) {
+  LiveSubnet live;
+  const Subnet subnet = live.With([&](Builder& builder) {
+    builder.SetReading({.silent = {live.EndOf(builder, "leaf-1", 40)}});
+  });
+  EXPECT_THAT(FailuresOf(subnet),
+              ElementsAre(HasSubstr("subnet_nodes_answer: switch \"leaf-1\" port 40: the link is "
+                                    "up, but")));
+}
+
+TEST(SubnetLinksActive, NamesBothEndsOfALinkThatTheManagerDidNotFinish) {
+  LiveSubnet live;
+  const Subnet subnet = live.With([&](Builder& builder) {
+    builder.PortOf(live.EndOf(builder, "gpu-2 mlx5_0", 1))->state = LinkState::kArmed;
+  });
+  EXPECT_THAT(FailuresOf(subnet),
+              ElementsAre(AllOf(HasSubstr("subnet_links_active: switch \"leaf-1\" port 2"),
+                                HasSubstr("\"gpu-2\" mlx5_0 port 1: ARMED, expected ACTIVE"))));
+}
+
+TEST(SubnetRateAsEnabled, FailsBelowWhatBothEndsHaveEnabled) {
+  LiveSubnet live;
+  const Subnet subnet = live.With([&](Builder& builder) {
+    for (const End end : {live.EndOf(builder, "leaf-1", 2), live.EndOf(builder, "gpu-2 mlx5_0", 1)})
+      builder.PortOf(end)->rate = Rate{1, Speed::kHdr};
+  });
+  EXPECT_THAT(FailuresOf(subnet), Contains(AllOf(HasSubstr("subnet_rate_as_enabled: switch"),
+                                                 HasSubstr("1xHDR, expected 4xHDR"))));
+}
+
+TEST(SubnetMtuEqual, FailsForDifferentMtuOrLanes) {
+  LiveSubnet live;
+  for (const bool mtu : {true, false}) {
+    const Subnet subnet = live.With([&](Builder& builder) {
+      PortDetails& details = *builder.DetailsOf(live.EndOf(builder, "gpu-2 mlx5_0", 1));
+      if (mtu)
+        details.mtu = 2048;
+      else
+        details.lanes = 1;
+    });
+    EXPECT_THAT(FailuresOf(subnet),
+                ElementsAre(AllOf(HasSubstr("subnet_mtu_equal: "), HasSubstr("\"gpu-2\""),
+                                  HasSubstr(mtu ? "MTU 2048, 4 lanes" : "MTU 4096, 1 lane"))));
+  }
+}
+
+TEST(SubnetPKeysMatch, FailsForAKeyThatTheSwitchPortBlocks) {
+  LiveSubnet live;
+  const auto subnet = [&](std::uint16_t adapter, std::uint16_t port, bool enforces) {
+    return live.With([&](Builder& builder) {
+      builder.DetailsOf(live.EndOf(builder, "gpu-2 mlx5_0", 1))->p_keys = {{0xffff, adapter}};
+      PortDetails& details = *builder.DetailsOf(live.EndOf(builder, "leaf-1", 2));
+      details.p_keys = {{0xffff, port}};
+      details.enforces_partitions = enforces;
+    });
+  };
+  EXPECT_THAT(FailuresOf(subnet(0x8001, 0x8002, true)),
+              ElementsAre(AllOf(HasSubstr("subnet_p_keys_match: "), HasSubstr("P_Key 0x8001"))));
+  EXPECT_THAT(FailuresOf(subnet(0x8001, 0x0001, true)), ElementsAre(HasSubstr("P_Key 0x8001")));
+  EXPECT_THAT(FailuresOf(subnet(0x0001, 0x8001, true)), IsEmpty()) << "a limited member";
+  EXPECT_THAT(FailuresOf(subnet(0x8001, 0x8002, false)), IsEmpty()) << "not enforced";
+}
+
+TEST(SubnetPortErrors, NamesTheCableAndTheCounters) {
+  LiveSubnet live;
+  const auto subnet = [&](Counter counter, std::uint32_t before, std::uint32_t now) {
+    return live.With([&](Builder& builder) {
+      PortDetails& details = *builder.DetailsOf(live.EndOf(builder, "spine-1", 2));
+      (*details.first_counters)[static_cast<std::size_t>(counter)] = before;
+      (*details.counters)[static_cast<std::size_t>(counter)] = now;
+    });
+  };
+  EXPECT_THAT(FailuresOf(subnet(Counter::kReceiveErrors, 10, 12)),
+              ElementsAre(AllOf(HasSubstr("subnet_port_errors: switch \"spine-1\" port 2 - switch "
+                                          "\"leaf-2\" port 9: errors at switch \"spine-1\" port 2"),
+                                HasSubstr("PortRcvErrors +2"))));
+  EXPECT_THAT(FailuresOf(subnet(Counter::kReceiveErrors, 10, 10)), IsEmpty()) << "old errors";
+  EXPECT_THAT(FailuresOf(subnet(Counter::kSymbolErrors, 0, 1)), IsEmpty()) << "no rate yet";
+  EXPECT_THAT(FailuresOf(subnet(Counter::kSymbolErrors, 0, 50)), ElementsAre(HasSubstr("+50")));
+  EXPECT_THAT(FailuresOf(subnet(Counter::kReceiveErrors, 500, 3)), ElementsAre(HasSubstr("+3")))
+      << "reset meanwhile";
+  EXPECT_THAT(FailuresOf(subnet(Counter::kReceiveRemotePhysicalErrors, 0, 90)), IsEmpty())
+      << "another link is the cause";
+}
+
+TEST(SubnetCountersSaturated, NamesCountersAtTheirMaximum) {
+  LiveSubnet live;
+  const Subnet subnet = live.With([&](Builder& builder) {
+    PortDetails& details = *builder.DetailsOf(live.EndOf(builder, "spine-1", 2));
+    for (CounterValues* const values : {&*details.first_counters, &*details.counters})
+      (*values)[static_cast<std::size_t>(Counter::kLinkDowned)] = 255;
+  });
+  EXPECT_THAT(
+      FailuresOf(subnet),
+      ElementsAre(HasSubstr("subnet_counters_saturated: switch \"spine-1\" port 2: counters "
+                            "at their maximum: LinkDownedCounter 255")));
+}
+
+}  // namespace
+}  // namespace fabric::subnet

@@ -1,0 +1,191 @@
+#include "tests/unit/subnet_reader/fake_subnet.h"
+
+#include <algorithm>
+
+#include "subnet/mad/attributes.h"
+#include "subnet/mad/bytes.h"
+#include "subnet/mad/mad.h"
+
+namespace fabric::agent::testing {
+namespace {
+
+using subnet::Attribute;
+using subnet::Load;
+using subnet::Store;
+
+constexpr std::size_t kData = 64;
+
+bool IsDirected(const subnet::Mad& mad) {
+  return mad[1] == 0x81;
+}
+
+}  // namespace
+
+FakeSubnet::FakeSubnet(const subnet::testing::TestSubnet& made, std::uint32_t reader,
+                       FakeClock& clock)
+    : manager(reader), made_(made), reader_(reader), clock_(clock) {
+  for (const auto& cable : made.cables) {
+    cables_[{cable.from, cable.from_port}] = {cable.to, cable.to_port};
+    cables_[{cable.to, cable.to_port}] = {cable.from, cable.from_port};
+  }
+}
+
+std::uint64_t FakeSubnet::RequestsTo(std::uint16_t lid, Attribute attribute) const {
+  const auto at = performance_requests_.find({lid, static_cast<std::uint16_t>(attribute)});
+  return at == performance_requests_.end() ? 0 : at->second;
+}
+
+std::optional<FakeSubnet::Place> FakeSubnet::Follow(const subnet::Mad& mad) const {
+  Place place{reader_, 1};
+  for (std::size_t hop = 0; hop < mad[7]; ++hop) {
+    const auto at = cables_.find({place.node, mad[129 + hop]});
+    if (at == cables_.end()) return std::nullopt;
+    place = at->second;
+  }
+  return place;
+}
+
+std::optional<FakeSubnet::Place> FakeSubnet::FindLid(std::uint16_t lid) const {
+  for (std::uint32_t node = 0; node < made_.nodes.size(); ++node)
+    if (made_.nodes[node].lid == lid) return Place{node, 1};
+  return std::nullopt;
+}
+
+void FakeSubnet::FillPortInfo(std::uint32_t node, std::uint32_t port, std::uint8_t* data) const {
+  const auto& made = made_.nodes[node];
+  const std::span<std::uint8_t> bytes(data, 64);
+  const bool up = (made.is_switch && port == 0) || cables_.contains({node, port});
+  Store<std::uint64_t>(bytes, 0, 0x1234);  // M_Key
+  Store<std::uint16_t>(bytes, 16, static_cast<std::uint16_t>(made.lid));
+  Store<std::uint32_t>(bytes, 20, 0x4000U | (node == manager ? 2U : 0U));
+  data[28] = static_cast<std::uint8_t>(port);
+  data[29] = data[31] = 2;          // 4x
+  data[32] = up ? 4 : 1;            // ACTIVE
+  data[33] = up ? 5 << 4 : 2 << 4;  // LinkUp, Polling
+  data[35] = 4 << 4 | 4;            // QDR
+  data[36] = 5 << 4;                // MTU 4096
+  data[41] = 5;
+  data[43] = 4 << 4;  // 8 lanes
+  data[62] = 4 << 4;  // HDR
+  data[63] = 4;
+}
+
+bool FakeSubnet::FillSubnet(const subnet::Mad& request, const Place& place,
+                            std::uint8_t* data) const {
+  const auto& node = made_.nodes[place.node];
+  const std::span<std::uint8_t> bytes(data, 64);
+  const auto modifier = Load<std::uint32_t>(request, 20);
+  switch (static_cast<Attribute>(Load<std::uint16_t>(request, 16))) {
+    case Attribute::kNodeInfo:
+      data[2] = node.is_switch ? 2 : 1;
+      data[3] = static_cast<std::uint8_t>(node.is_switch ? node.ports : 1);
+      Store<std::uint64_t>(bytes, 4, node.guid);
+      Store<std::uint64_t>(bytes, 12, node.guid);
+      Store<std::uint64_t>(bytes, 20, node.is_switch ? node.guid : node.guid + place.port);
+      Store<std::uint16_t>(bytes, 28, 32);
+      data[36] = static_cast<std::uint8_t>(place.port);
+      return true;
+    case Attribute::kNodeDescription:
+      std::copy_n(node.name.begin(), std::min<std::size_t>(node.name.size(), 63), data);
+      return true;
+    case Attribute::kSwitchInfo:
+      if (!node.is_switch) return false;
+      Store<std::uint16_t>(
+          bytes, 6, static_cast<std::uint16_t>(node.routes.empty() ? 0 : node.routes.size() - 1));
+      Store<std::uint16_t>(bytes, 14, 32);
+      return true;
+    case Attribute::kPortInfo: FillPortInfo(place.node, modifier & 0xff, data); return true;
+    case Attribute::kPKeyTable: Store<std::uint16_t>(bytes, 0, 0xffff); return true;
+    case Attribute::kForwardingTable:
+      std::fill_n(data, 64, std::uint8_t{255});
+      for (std::size_t i = 0; i < 64 && modifier * 64 + i < node.routes.size(); ++i)
+        data[i] = node.routes[modifier * 64 + i];
+      return true;
+    case Attribute::kSubnetManagerInfo:
+      Store<std::uint64_t>(bytes, 0, node.guid + 1);
+      data[20] = 5 << 4 | 3;  // Priority 5, MASTER
+      return true;
+    default: return false;
+  }
+}
+
+std::optional<subnet::Mad> FakeSubnet::Answer(const subnet::Mad& request, const Place& place) {
+  const auto own = nodes.find(place.node);
+  Behaviour& behaviour = own == nodes.end() ? usual : own->second;
+  if (!behaviour.answers || behaviour.answers_left == 0U) return std::nullopt;
+  if (behaviour.answers_left) --*behaviour.answers_left;
+  if (IsDirected(request) && Load<std::uint64_t>(request, 24) != behaviour.m_key)
+    return std::nullopt;
+  subnet::Mad answer = request;
+  answer[3] = 0x81;
+  const auto attribute = static_cast<Attribute>(Load<std::uint16_t>(request, 16));
+  std::uint8_t* const data = answer.data() + kData;
+  bool supported = true;
+  if (IsDirected(request)) {
+    supported = FillSubnet(request, place, data);
+  } else if (attribute == Attribute::kClassPortInfo) {
+    Store<std::uint16_t>(answer, kData + 2, subnet::kExtendedCounters);
+  } else if (attribute == Attribute::kPortCounters) {
+    const std::pair at(place.node, std::uint32_t{data[1]});
+    const auto grows = errors.find(at);
+    if (grows != errors.end())
+      Store<std::uint16_t>(answer, kData + 8,
+                           static_cast<std::uint16_t>(grows->second * ++reads_[at]));
+  } else {
+    supported = false;
+  }
+  if (!supported) Store<std::uint16_t>(answer, 4, subnet::kStatusNotSupported);
+  if (IsDirected(request)) answer[4] |= 0x80;  // Direction
+  return answer;
+}
+
+Status FakeSubnet::Send(const MadPacket& packet, Duration timeout) {
+  const bool directed = IsDirected(packet.mad);
+  ++requests_;
+  if (!directed) ++performance_requests_[{packet.lid, Load<std::uint16_t>(packet.mad, 16)}];
+  std::uint32_t& outstanding = directed ? smps_ : gmps_;
+  ++outstanding;
+  smps_max_ = std::max(smps_max_, smps_);
+  gmps_max_ = std::max(gmps_max_, gmps_);
+  const auto place = directed ? Follow(packet.mad) : FindLid(packet.lid);
+  auto answer = place ? Answer(packet.mad, *place) : std::nullopt;
+  if (lose_one_in != 0 && requests_ % lose_one_in == 0) answer.reset();
+  const auto own = place ? nodes.find(place->node) : nodes.end();
+  const Behaviour& behaviour = own == nodes.end() ? usual : own->second;
+  const SteadyTime now = clock_.Now().steady;
+  if (!answer) {
+    // Nothing comes; the request stays outstanding for its time.
+    answers_.emplace(now + timeout, std::pair(MadPacket{.lid = 0, .mad = {}}, true));
+    return {};
+  }
+  if (change) change(*answer);
+  const MadPacket reply{.lid = packet.lid, .mad = *answer};
+  answers_.emplace(now + behaviour.round_trip, std::pair(reply, true));
+  if (behaviour.twice) answers_.emplace(now + behaviour.round_trip, std::pair(reply, false));
+  return {};
+}
+
+Result<std::optional<MadPacket>> FakeSubnet::Receive(Duration wait) {
+  const SteadyTime until = clock_.Now().steady + wait;
+  while (!answers_.empty() && answers_.begin()->first <= until) {
+    const auto [packet, counts] = answers_.begin()->second;
+    const SteadyTime at = answers_.begin()->first;
+    answers_.erase(answers_.begin());
+    clock_.Advance(std::max<Duration>(at - clock_.Now().steady, Duration(0)));
+    const bool empty = packet.mad[0] == 0;
+    if (counts && empty) {
+      // Which window it was in does not matter for the maximum.
+      if (smps_ > 0)
+        --smps_;
+      else if (gmps_ > 0)
+        --gmps_;
+      continue;
+    }
+    if (counts) --(IsDirected(packet.mad) ? smps_ : gmps_);
+    return std::optional<MadPacket>(packet);
+  }
+  clock_.Advance(until - clock_.Now().steady);
+  return std::optional<MadPacket>();
+}
+
+}  // namespace fabric::agent::testing

@@ -1,0 +1,88 @@
+// Subnet that answers management packets in simulated time, with faults.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "agents/subnet/transport.h"
+#include "base/clock.h"
+#include "tests/unit/subnet/test_subnet.h"
+
+namespace fabric::agent::testing {
+
+class FakeClock final : public Clock {
+ public:
+  Moment Now() const override { return now_; }
+  void Advance(Duration by) {
+    now_.steady += by;
+    now_.wall += by;
+  }
+
+ private:
+  Moment now_{SteadyTime(std::chrono::hours(1)), WallTime(std::chrono::hours(24 * 365 * 50))};
+};
+
+// What happens to a request to a node.
+struct Behaviour {
+  bool answers = true;
+  std::optional<std::uint32_t> answers_left = {};  // Then it is silent.
+  bool twice = false;
+  std::uint64_t m_key = 0;  // Needed in each subnet management packet
+  Duration round_trip = std::chrono::microseconds(50);
+};
+
+class FakeSubnet final : public MadTransport {
+ public:
+  FakeSubnet(const subnet::testing::TestSubnet& made, std::uint32_t reader, FakeClock& clock);
+
+  std::map<std::uint32_t, Behaviour> nodes;  // By index of the node; others have the default
+  Behaviour usual;
+  std::uint32_t lose_one_in = 0;  // Requests; 0: none
+  std::uint32_t manager = 0;      // Node with the master
+  // Changes an answer before it is sent.
+  std::function<void(subnet::Mad& answer)> change;
+  // Counter PortRcvErrors of (node, port) grows by this at each read.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint16_t> errors;
+
+  std::uint32_t smps_max() const { return smps_max_; }
+  std::uint32_t gmps_max() const { return gmps_max_; }
+  std::uint64_t requests() const { return requests_; }
+  // Requests of this attribute of the performance class to the LID.
+  std::uint64_t RequestsTo(std::uint16_t lid, subnet::Attribute attribute) const;
+
+  Status Send(const MadPacket& packet, Duration timeout) override;
+  Result<std::optional<MadPacket>> Receive(Duration wait) override;
+  std::string name() const override { return "fake port 1"; }
+
+ private:
+  struct Place {
+    std::uint32_t node = 0;
+    std::uint32_t port = 0;  // By which the request arrived
+  };
+
+  std::optional<Place> Follow(const subnet::Mad& mad) const;
+  std::optional<Place> FindLid(std::uint16_t lid) const;
+  std::optional<subnet::Mad> Answer(const subnet::Mad& request, const Place& place);
+  bool FillSubnet(const subnet::Mad& request, const Place& place, std::uint8_t* data) const;
+  void FillPortInfo(std::uint32_t node, std::uint32_t port, std::uint8_t* data) const;
+
+  const subnet::testing::TestSubnet& made_;
+  const std::uint32_t reader_;
+  FakeClock& clock_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Place> cables_;
+  std::multimap<SteadyTime, std::pair<MadPacket, bool>> answers_;  // bool: counts as outstanding
+  std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint64_t> performance_requests_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> reads_;
+  std::uint32_t smps_ = 0;
+  std::uint32_t gmps_ = 0;
+  std::uint32_t smps_max_ = 0;
+  std::uint32_t gmps_max_ = 0;
+  std::uint64_t requests_ = 0;
+};
+
+}  // namespace fabric::agent::testing
