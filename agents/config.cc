@@ -11,8 +11,10 @@ namespace {
 constexpr Option kSettings[] = {
     {.name = "config", .type = OptionType::kPath, .doc = "YAML file with settings."},
     {.name = "controller",
-     .type = OptionType::kAddress,
-     .doc = "Address of fabricd. Required unless --no-controller is set."},
+     .type = OptionType::kWords,
+     .doc = "Address of fabricd, HOST:PORT. Several with commas, if several controllers share a "
+            "state: the agent connects to the one that leads. Required unless --no-controller is "
+            "set."},
     {.name = "no-controller",
      .type = OptionType::kBool,
      .doc = "Run standalone: inspect and serve /metrics, without a controller."},
@@ -97,6 +99,8 @@ CredentialOptions CredentialOptionsOf(const Settings& settings, std::string node
 
 Status CheckAgentSettings(const Settings& settings) {
   const bool controller = settings.Has("controller");
+  for (const std::string& address : settings.Words("controller"))
+    RETURN_IF_ERROR(ParseHostPort(address).status().In("--controller"));
   const bool joins = settings.Has("join-dir");
   for (const std::string_view other : {"tls-cert", "tls-key"})
     if (joins && settings.Has(other))

@@ -51,6 +51,14 @@ namespace {
 // again.
 constexpr int kUnusableFiles = 1;
 
+// CheckAgentSettings has checked them.
+std::vector<HostPort> ControllersOf(const Settings& settings) {
+  std::vector<HostPort> controllers;
+  for (const std::string& address : settings.Words("controller"))
+    if (auto parsed = ParseHostPort(address); parsed.ok()) controllers.push_back(*parsed);
+  return controllers;
+}
+
 // Opens the counters of a port for a probe, as the newest table lists them.
 probe::OpenPortCounters CounterOpener(const std::string& root, SharedState& shared) {
   return [open = Opener(root), &shared](
@@ -124,7 +132,7 @@ Result<std::unique_ptr<tls::TlsFiles>> JoinAndOpenTls(const Settings& settings,
   RETURN_IF_ERROR(tls::RequireTls13());
   joining.emplace(
       Joining{.credential = Credential(CredentialOptionsOf(settings, NodeName(settings, host))),
-              .calls = JoinClient(settings.Address("controller"))});
+              .calls = JoinClient(ControllersOf(settings))});
   const auto joined = JoinFirst(joining->credential, joining->calls, clock, pause);
   if (!joined.ok()) return joined.status().In("join-dir");
   if (!*joined) return Status(Code::kCancelled, "stopped");
@@ -186,7 +194,7 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
     controller.emplace(
-        settings.Address("controller"), tls->get(), machine.host().verbs,
+        settings.Words("controller"), tls->get(), machine.host().verbs,
         ProbingOf(machine.host(), gpu_memory.get(), root, *std::move(policy), shared), clock,
         shared);
   auto metrics = OpenMetrics(settings, shared);

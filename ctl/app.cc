@@ -71,14 +71,18 @@ int Fail(const Status& status, Console& console) {
   return ExitStatusOf(status.code());
 }
 
-// The address with the default port if it has none.
+// The addresses, each with the default port if it has none.
 Result<std::string> ControllerAddress(std::string_view text) {
-  std::string address(text);
-  if (address.find(':') == std::string::npos) address += ":9418";
-  ASSIGN_OR_RETURN(const HostPort parsed, ParseHostPort(address));
-  if (parsed.port == 0)
-    return Status(Code::kInvalidArgument, "expected a port from 1 to 65535, saw 0");
-  return address;
+  std::vector<std::string> addresses;
+  for (const std::string_view one : Split(text, ',')) {
+    std::string address(one);
+    if (address.find(':') == std::string::npos) address += ":9418";
+    ASSIGN_OR_RETURN(const HostPort parsed, ParseHostPort(address));
+    if (parsed.port == 0)
+      return Status(Code::kInvalidArgument, "expected a port from 1 to 65535, saw 0");
+    addresses.push_back(std::move(address));
+  }
+  return Join(addresses, ",");
 }
 
 // Values that the environment has and the command line has not.
@@ -175,8 +179,62 @@ int PrintCompletions(std::span<const std::string_view> words,
   return console.Out(text) ? kExitOk : kExitError;
 }
 
+// The names of all contexts, if --context is "all" and no context has that name; else none.
+Result<std::vector<std::string>> CellsOf(const Environment& environment,
+                                         const Arguments& arguments) {
+  const bool given = arguments.Given("context");
+  if ((given ? arguments.Text("context") : environment.context) != "all")
+    return std::vector<std::string>();
+  ASSIGN_OR_RETURN(
+      const Contexts contexts,
+      ReadContexts(arguments.Given("config") ? arguments.Text("config") : environment.config));
+  std::vector<std::string> names;
+  for (const auto& [name, values] : contexts.by_name) {
+    if (name == "all") return std::vector<std::string>();
+    names.push_back(name);
+  }
+  if (names.empty())
+    return Status(Code::kInvalidArgument, "expected contexts in the configuration file, saw none");
+  return names;
+}
+
+// Asks one controller after the other. One that does not answer is an error of its own; the others
+// are shown. Returns the largest exit status.
+int RunInCells(const Command& command, const Arguments& arguments,
+               const std::vector<std::string>& cells, const Environment& environment,
+               const Connect& connect, Console& console) {
+  const OutputFormat format = FormatNamed(arguments.Text("output"));
+  const bool shows = command.watch && !arguments.Bool("watch");
+  if (!shows || (format != OutputFormat::kTable && format != OutputFormat::kWide))
+    return Fail({Code::kInvalidArgument,
+                 Format("--context all: expected a command that lists or shows, as a table and "
+                        "without --watch, saw '{}'",
+                        command.path)},
+                console);
+  if (arguments.Given("controller"))
+    return Fail({Code::kInvalidArgument, "expected --controller or --context all, saw both"},
+                console);
+  int worst = kExitOk;
+  for (const std::string& cell : cells) {
+    Environment of_cell = environment;
+    of_cell.controller.clear();
+    Arguments with = arguments;
+    Status status = with.Set("context", cell, Arguments::Origin::kCommandLine);
+    if (status.ok()) status = Complete(of_cell, command, with);
+    if (!PrintAll(Format("Context {}\n", cell), console)) return kExitError;
+    const int result =
+        status.ok() ? RunOnce(command, *connect(ClientOptionsOf(with)), with, of_cell, console, {})
+                    : Fail(status.In(cell), console);
+    worst = std::max(worst, result);
+  }
+  return worst;
+}
+
 int RunCommand(const Command& command, Arguments arguments, const Environment& environment,
                const Connect& connect, Console& console) {
+  const auto cells = CellsOf(environment, arguments);
+  if (!cells.ok()) return Fail(cells.status().In("--context all"), console);
+  if (!cells->empty()) return RunInCells(command, arguments, *cells, environment, connect, console);
   if (const Status status = Complete(environment, command, arguments); !status.ok())
     return Fail(status, console);
   const std::unique_ptr<Client> client = connect(ClientOptionsOf(arguments));

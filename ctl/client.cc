@@ -10,6 +10,7 @@
 #include <cctype>
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/grammar.h"
@@ -19,6 +20,7 @@
 #include "base/tls/handshake.h"
 #include "base/tls/openssl.h"
 #include "fabric/v1/fabric.grpc.pb.h"
+#include "proto/not_leading.h"
 
 namespace fabric::ctl {
 namespace {
@@ -41,6 +43,7 @@ std::string Cause(const std::string& message) {
   return cause.empty() ? "no reason given" : cause;
 }
 
+constexpr Duration kLeaderPatience = std::chrono::seconds(2);
 constexpr Duration kExplainPatience = std::chrono::seconds(2);
 constexpr std::size_t kTokenBytesMax = 16 << 10;
 
@@ -147,11 +150,19 @@ class GrpcClient final : public Client {
   Status CallMethod(const google::protobuf::MethodDescriptor& method,
                     const google::protobuf::Message& request,
                     google::protobuf::Message& response) override {
+    return CallWithin(method, request, response, options_.timeout);
+  }
+
+ public:
+  // As CallMethod, within another time.
+  Status CallWithin(const google::protobuf::MethodDescriptor& method,
+                    const google::protobuf::Message& request, google::protobuf::Message& response,
+                    Duration timeout) {
     RETURN_IF_ERROR(security_.status());
     grpc::ClientContext context;
     AddToken(context);
     context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                                      gpr_time_from_nanos(options_.timeout.count(), GPR_TIMESPAN)));
+                                      gpr_time_from_nanos(timeout.count(), GPR_TIMESPAN)));
     const grpc::Slice text(request.SerializeAsString());
     const grpc::ByteBuffer message(&text, 1);
     grpc::ByteBuffer answer;
@@ -175,6 +186,8 @@ class GrpcClient final : public Client {
  private:
   Status Convert(const grpc::Status& status) const {
     const auto code = static_cast<Code>(status.error_code());
+    if (code == Code::kUnavailable && status.error_message().starts_with(kNotLeading))
+      return {code, Format("{}: {}", options_.controller, status.error_message())};
     if (code == Code::kUnavailable) {
       const Status tls = ExplainTls();
       if (!tls.ok())
@@ -208,9 +221,70 @@ class GrpcClient final : public Client {
   const std::unique_ptr<v1::Fabric::Stub> stub_;  // For the stream of events
 };
 
+// The one of several controllers that leads. It is asked for before the first call and after a
+// failure, so that no change is sent twice.
+class LeaderClient final : public Client {
+ public:
+  LeaderClient(const ClientOptions& options, const std::vector<std::string_view>& controllers)
+      : options_(options) {
+    for (const std::string_view controller : controllers) {
+      ClientOptions one = options;
+      one.controller = controller;
+      clients_.push_back(std::make_unique<GrpcClient>(one));
+    }
+  }
+
+  Status WatchEvents(const v1::WatchEventsRequest& request,
+                     const std::function<bool(const v1::Event&)>& on_event) override {
+    RETURN_IF_ERROR(FindLeader());
+    return Checked(leader_->WatchEvents(request, on_event));
+  }
+
+ private:
+  Status CallMethod(const google::protobuf::MethodDescriptor& method,
+                    const google::protobuf::Message& request,
+                    google::protobuf::Message& response) override {
+    RETURN_IF_ERROR(FindLeader());
+    return Checked(leader_->CallWithin(method, request, response, options_.timeout));
+  }
+
+  static bool IsGone(const Status& status) {
+    return status.code() == Code::kUnavailable || status.code() == Code::kDeadlineExceeded;
+  }
+
+  Status Checked(Status status) {
+    if (IsGone(status)) leader_ = nullptr;
+    return status;
+  }
+
+  Status FindLeader() {
+    if (leader_ != nullptr) return {};
+    const v1::GetVersionRequest request;
+    std::string reasons;
+    for (const std::unique_ptr<GrpcClient>& client : clients_) {
+      v1::GetVersionResponse response;
+      const Status status =
+          client->CallWithin(*MethodOf(*request.GetDescriptor()), request, response,
+                             std::min(options_.timeout, kLeaderPatience));
+      if (!IsGone(status)) {
+        leader_ = client.get();
+        return {};
+      }
+      reasons += (reasons.empty() ? "" : "; ") + status.message();
+    }
+    return {Code::kUnavailable, reasons};
+  }
+
+  const ClientOptions options_;
+  std::vector<std::unique_ptr<GrpcClient>> clients_;
+  GrpcClient* leader_ = nullptr;  // Not known yet
+};
+
 }  // namespace
 
 std::unique_ptr<Client> MakeGrpcClient(const ClientOptions& options) {
+  const std::vector<std::string_view> controllers = Split(options.controller, ',');
+  if (controllers.size() > 1) return std::make_unique<LeaderClient>(options, controllers);
   return std::make_unique<GrpcClient>(options);
 }
 

@@ -65,7 +65,7 @@ class Client {
 Result<v1::Campaign> CampaignWithResults(Client& client, const std::string& id);
 
 struct ClientOptions {
-  std::string controller;       // "HOST:PORT", "[::1]:9418"
+  std::string controller;       // "HOST:PORT", "[::1]:9418"; several with commas
   Duration timeout;             // Of one call, including connecting
   tls::TlsPaths tls = {};       // Without a CA: no TLS
   std::string token_file = {};  // Bearer token, sent over TLS only

@@ -15,11 +15,14 @@ constexpr Option kSharedOptions[] = {
     {.name = "controller",
      .value = "HOST[:PORT]",
      .fallback = "127.0.0.1:9418",
-     .doc = "gRPC address of fabricd, port 9418 if not given. Environment: FABRICCTL_CONTROLLER."},
+     .doc = "gRPC address of fabricd, port 9418 if not given. Several with commas, if several "
+            "controllers share a state: the one that leads answers. Environment: "
+            "FABRICCTL_CONTROLLER."},
     {.name = "context",
      .value = "NAME",
      .doc = "Context of the configuration file: controller and credentials. Environment: "
-            "FABRICCTL_CONTEXT. Default: its current-context."},
+            "FABRICCTL_CONTEXT. Default: its current-context. all: show the answers of all "
+            "contexts, one after the other."},
     {.name = "config",
      .type = OptionType::kPath,
      .doc = "Configuration file, with mode 0600. Environment: FABRICCTL_CONFIG. Default: "

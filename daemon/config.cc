@@ -46,15 +46,24 @@ constexpr Option kSettings[] = {
      .doc = "Revoked certificates (CRLs in PEM) of the CAs of tls-ca. Sessions of agents whose "
             "certificate is revoked end."},
     {.name = "state",
-     .type = OptionType::kPath,
-     .doc =
-         "SQLite file for nodes, findings and campaigns. Created when missing. The signing key and "
-         "the audit log are next to it.",
+     .doc = "Where nodes, findings and campaigns are kept: an SQLite file, created when missing, "
+            "with the signing key and the audit log next to it; or postgresql://USER@HOST/DATABASE "
+            "for several controllers, of which one leads (docs/OPERATIONS.md).",
      .required = true},
     {.name = "restore",
      .type = OptionType::kPath,
      .doc = "Command line only: replaces the file of the setting state by this backup, moves the "
             "previous file aside, and ends. fabricd must not run."},
+    {.name = "copy-state-from",
+     .doc = "Copy everything from this state, a file or a URL, into the setting state, which must "
+            "be empty and of the other kind, and exit. No controller may run."},
+    {.name = "lease",
+     .type = OptionType::kDuration,
+     .fallback = "3s",
+     .min = "1s",
+     .max = "1m",
+     .doc = "With a state in PostgreSQL: time after which another controller takes over from a "
+            "leader that does not renew its lease. The same for all controllers."},
     {.name = "profile",
      .doc =
          "Expected settings of the fabric: a shipped profile (fabricctl profile list) or a file. "

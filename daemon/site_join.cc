@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/tls/certificate.h"
 #include "daemon/api/caller_certificate.h"
+#include "daemon/store/postgres/url.h"
 
 namespace fabric {
 namespace {
@@ -24,6 +25,12 @@ Result<bool> IsOn(const Settings& settings, const tls::TlsFiles* tls) {
                   "join-ca: expected the settings tls-cert, tls-key and tls-ca, saw none: nodes "
                   "join over TLS");
   return true;
+}
+
+// A state in PostgreSQL has no folder: the audit log is a file in any case.
+std::string RegistryPath(const Settings& settings) {
+  const std::string state = settings.Text("state");
+  return (store::IsPostgresUrl(state) ? settings.Text("audit-log") : state) + ".join";
 }
 
 }  // namespace
@@ -47,7 +54,7 @@ Result<std::unique_ptr<SiteJoin>> SiteJoin::Open(const Settings& settings, const
                                 .lifetime = settings.Duration("join-lifetime")},
                                *tls, now);
   if (!ca.ok()) return ca.status().In("join-ca");
-  auto registry = join::Registry::Open(settings.Text("state") + ".join");
+  auto registry = join::Registry::Open(RegistryPath(settings));
   if (!registry.ok()) return registry.status().In("state");
   log::Info("nodes can join: {} signs their certificates", settings.Text("join-ca"));
   return std::unique_ptr<SiteJoin>(new SiteJoin(*std::move(registry), *std::move(ca), agents));

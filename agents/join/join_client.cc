@@ -47,23 +47,35 @@ Result<Response> Call(const HostPort& controller, const tls::TlsMaterial* materi
   return tls.ok() ? why : tls;
 }
 
+// The first answer; the last error if no controller answers.
+template <class Response, class Request>
+Result<Response> CallOne(const std::vector<HostPort>& controllers, const tls::TlsMaterial* material,
+                         Method<Response, Request> method, const Request& request) {
+  Result<Response> answer = Status(Code::kUnavailable, "no controller");
+  for (const HostPort& controller : controllers) {
+    answer = Call<Response, Request>(controller, material, method, request);
+    if (answer.ok() || answer.status().code() != Code::kUnavailable) break;
+  }
+  return answer;
+}
+
 }  // namespace
 
 Result<v1::Authority> JoinClient::GetAuthority() {
-  return Call<v1::Authority, v1::GetAuthorityRequest>(
-      controller_, nullptr, &v1::NodeJoin::Stub::GetAuthority, v1::GetAuthorityRequest());
+  return CallOne<v1::Authority, v1::GetAuthorityRequest>(
+      controllers_, nullptr, &v1::NodeJoin::Stub::GetAuthority, v1::GetAuthorityRequest());
 }
 
 Result<v1::JoinNodeResponse> JoinClient::Join(const tls::TlsMaterial& material,
                                               const v1::JoinNodeRequest& request) {
-  return Call<v1::JoinNodeResponse, v1::JoinNodeRequest>(controller_, &material,
-                                                         &v1::NodeJoin::Stub::Join, request);
+  return CallOne<v1::JoinNodeResponse, v1::JoinNodeRequest>(controllers_, &material,
+                                                            &v1::NodeJoin::Stub::Join, request);
 }
 
 Result<v1::JoinNodeResponse> JoinClient::Renew(const tls::TlsMaterial& material,
                                                const v1::RenewNodeRequest& request) {
-  return Call<v1::JoinNodeResponse, v1::RenewNodeRequest>(controller_, &material,
-                                                          &v1::NodeJoin::Stub::Renew, request);
+  return CallOne<v1::JoinNodeResponse, v1::RenewNodeRequest>(controllers_, &material,
+                                                             &v1::NodeJoin::Stub::Renew, request);
 }
 
 }  // namespace fabric::agent

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "agents/join/credential.h"
 #include "base/grammar.h"
@@ -11,7 +12,8 @@ namespace fabric::agent {
 
 class JoinClient final : public JoinCalls {
  public:
-  explicit JoinClient(HostPort controller) : controller_(std::move(controller)) {}
+  // The addresses of the controllers, of which one answers.
+  explicit JoinClient(std::vector<HostPort> controllers) : controllers_(std::move(controllers)) {}
   Result<v1::Authority> GetAuthority() override;
   Result<v1::JoinNodeResponse> Join(const tls::TlsMaterial& material,
                                     const v1::JoinNodeRequest& request) override;
@@ -19,7 +21,7 @@ class JoinClient final : public JoinCalls {
                                      const v1::RenewNodeRequest& request) override;
 
  private:
-  HostPort controller_;
+  std::vector<HostPort> controllers_;
 };
 
 }  // namespace fabric::agent

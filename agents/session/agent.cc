@@ -70,19 +70,39 @@ void Agent::OnDisconnected(const Status& why, Moment now) {
   if (state_ == State::kWaiting) return;
   // A connection resets the backoff only if it lasted: a controller that drops connections at once
   // is treated like one that does not answer.
-  if (state_ == State::kStreaming && now.steady - streaming_since_ >= options_.backoff_max)
+  if (state_ == State::kStreaming && now.steady - streaming_since_ >= options_.backoff_max) {
     backoff_ = options_.backoff_min;
+    failures_ = 0;
+  }
+  // All agents lose a controller at the same moment.
+  const Duration spread = state_ == State::kStreaming ? spread_ : Duration();
   if (state_ == State::kStreaming) disconnected_since_ = now.steady;
   state_ = State::kWaiting;
-  std::uniform_int_distribution<Duration::rep> jitter(backoff_.count() / 2,
-                                                      std::max(backoff_, spread_).count());
+  const bool round = ++failures_ % options_.controllers == 0;
+  const Duration pause = round ? backoff_ : options_.between_controllers;
+  std::uniform_int_distribution<Duration::rep> jitter(pause.count() / 2,
+                                                      std::max(pause, spread).count());
   next_dial_ = now.steady + std::max(Duration(jitter(random_)), retry_after_);
   retry_after_ = {};
-  backoff_ = std::min(backoff_ * 2, options_.backoff_max);
+  if (round) backoff_ = std::min(backoff_ * 2, options_.backoff_max);
   output_.StopAllProbes("controller disconnected: " + why.message());
 }
 
+// Whether a controller sent it that no longer leads. Then the stream ends.
+bool Agent::IsOutdated(const v1::ControllerMessage& message, Moment now) {
+  if (!message.has_epoch()) return false;
+  const bool outdated = message.epoch() < epoch_;
+  epoch_ = std::max(epoch_, message.epoch());
+  if (!outdated || state_ == State::kWaiting || state_ == State::kHangingUp) return outdated;
+  state_ = State::kHangingUp;
+  disconnected_since_ = now.steady;
+  output_.StopAllProbes("the controller no longer leads");
+  output_.HangUp();
+  return true;
+}
+
 void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
+  if (IsOutdated(message, now)) return;
   if (message.has_welcome()) return OnWelcome(message.welcome(), now);
   if (message.has_retry_later())
     retry_after_ = std::min<Duration>(std::chrono::milliseconds(message.retry_later().after_ms()),

@@ -42,7 +42,10 @@ struct AgentOptions {
   // How long the mesh continues without a controller, which may only be restarting.
   Duration mesh_disconnected_max = std::chrono::seconds(30);
   std::uint64_t probe_memory_bytes_max = 0;  // Announced; 0: not known
-  std::uint64_t seed = 0;                    // For the jitter
+  // Of these, one leads. Dials go round; the backoff is between two rounds.
+  std::size_t controllers = 1;
+  Duration between_controllers = std::chrono::milliseconds(100);
+  std::uint64_t seed = 0;  // For the jitter
 };
 
 class Agent {
@@ -65,6 +68,7 @@ class Agent {
  private:
   enum class State { kWaiting, kDialing, kGreeting, kStreaming, kHangingUp };
 
+  bool IsOutdated(const v1::ControllerMessage& message, Moment now);
   void OnWelcome(const v1::Welcome& welcome, Moment now);
   void OnMeshOrder(const v1::MeshAssignment& order);
   void EndOrphanedMesh(Moment now);
@@ -82,8 +86,10 @@ class Agent {
   SteadyTime disconnected_since_{};  // While not streaming
   bool in_mesh_ = false;
   Duration backoff_{};
-  Duration spread_{};       // Of the next dial, by the controller
-  Duration retry_after_{};  // By the controller that refused the session
+  Duration spread_{};         // Of the next dial, by the controller
+  Duration retry_after_{};    // By the controller that refused the session
+  std::size_t failures_ = 0;  // Since the last connection that lasted
+  std::uint64_t epoch_ = 0;   // Of the newest leader that sent a message
   std::minstd_rand random_;
   std::optional<v1::NodeSnapshot> latest_;
   bool waiting_ = false;  // For output_.Idle(), with something to send

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/grammar.h"
 #include "base/tls/handshake.h"
 
 namespace fabric::agent {
@@ -22,7 +23,8 @@ std::vector<std::string> PermittedKinds(const probe::ProbePolicy& policy) {
   return names;
 }
 
-Status ExplainTls(const HostPort& controller, const tls::TlsFiles* files) {
+Status ExplainTls(const std::string& address, const tls::TlsFiles* files) {
+  ASSIGN_OR_RETURN(const HostPort controller, ParseHostPort(address));
   if (files == nullptr) return tls::ExplainFailure(controller, nullptr, kExplainPatience);
   const tls::TlsMaterial material = files->material();
   return tls::ExplainFailure(controller, &material, kExplainPatience);
@@ -48,10 +50,10 @@ void ReportsOverLink::Outcome(const v1::ProbeOutcome& outcome) {
   link_.Send(message);
 }
 
-ControllerSide::ControllerSide(const HostPort& controller, tls::TlsFiles* tls, host::Verbs& verbs,
-                               const probe::RunnerOptions& probing, const Clock& clock,
-                               SharedState& shared)
-    : link_({.controller = ToString(controller), .tls = tls}, inbox_),
+ControllerSide::ControllerSide(std::vector<std::string> controllers, tls::TlsFiles* tls,
+                               host::Verbs& verbs, const probe::RunnerOptions& probing,
+                               const Clock& clock, SharedState& shared)
+    : link_({.controllers = controllers, .tls = tls}, inbox_),
       reports_(link_),
       probes_(
           probing, verbs, clock,
@@ -63,16 +65,16 @@ ControllerSide::ControllerSide(const HostPort& controller, tls::TlsFiles* tls, h
       output_(link_, probes_, mesh_, probing.policy.Permits(kMeshKind)),
       agent_({.probe_kinds = PermittedKinds(probing.policy),
               .probe_memory_bytes_max = probing.limits.memory_max,
+              .controllers = controllers.size(),
               .seed = std::random_device()()},
              output_),
-      loop_{.controller = ToString(controller),
-            .agent = agent_,
+      loop_{.agent = agent_,
             .inbox = inbox_,
             .link = link_,
             .clock = clock,
             .shared = shared,
             .tls = tls,
-            .explain = [controller, tls] { return ExplainTls(controller, tls); }},
+            .explain = [this, tls] { return ExplainTls(link_.controller(), tls); }},
       thread_([this](const std::stop_token& stop) { loop_.Run(stop); }) {}
 
 }  // namespace fabric::agent

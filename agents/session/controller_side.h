@@ -3,6 +3,7 @@
 
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "agents/mesh/thread.h"
 #include "agents/probe/runner.h"
@@ -12,7 +13,6 @@
 #include "agents/session/loop.h"
 #include "agents/session/shared_state.h"
 #include "base/clock.h"
-#include "base/grammar.h"
 #include "base/tls/tls_files.h"
 
 namespace fabric::agent {
@@ -58,8 +58,9 @@ class LinkAndProbes final : public AgentOutput {
 // controller does not create one. Everything borrowed must outlive it.
 class ControllerSide {
  public:
-  // `tls`: null without TLS.
-  ControllerSide(const HostPort& controller, tls::TlsFiles* tls, host::Verbs& verbs,
+  // `controllers`: their addresses; the session is with the one that leads. `tls`: null without
+  // TLS.
+  ControllerSide(std::vector<std::string> controllers, tls::TlsFiles* tls, host::Verbs& verbs,
                  const probe::RunnerOptions& probing, const Clock& clock, SharedState& shared);
 
   Inbox& inbox() { return inbox_; }

@@ -22,7 +22,7 @@ constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kConnectTimeoutMs = 5'000;
 using Stub = grpc::TemplatedGenericStub<v1::AgentMessage, grpc::ByteBuffer>;
 
-Stub Connect(const LinkOptions& options) {
+Stub Connect(const LinkOptions& options, const std::string& controller) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
@@ -33,7 +33,7 @@ Stub Connect(const LinkOptions& options) {
   const auto credentials = options.tls == nullptr
                                ? grpc::InsecureChannelCredentials()
                                : tls::MakeChannelCredentials(options.tls->material());
-  return Stub(grpc::CreateCustomChannel(options.controller, credentials, arguments));
+  return Stub(grpc::CreateCustomChannel(controller, credentials, arguments));
 }
 
 Status CheckFlows(const v1::MeshAssignment& order) {
@@ -75,7 +75,8 @@ Status FromGrpc(const grpc::Status& status) {
 // while Send() may start a write; Close() releases it once.
 class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, grpc::ByteBuffer> {
  public:
-  explicit Stream(Link& link) : link_(link), stub_(Connect(link.options_)) {}
+  explicit Stream(Link& link, const std::string& controller)
+      : link_(link), stub_(Connect(link.options_, controller)) {}
 
   void Start() {
     stub_.PrepareBidiStreamingCall(&context_, "/fabric.v1.AgentLink/Connect", {}, this);
@@ -168,7 +169,8 @@ void Link::Dial() {
   {
     MutexLock lock(mutex_);
     while (stream_ != nullptr && !stream_->done()) ended_.wait(lock);
-    stream_ = std::make_unique<Stream>(*this);
+    const auto& controllers = options_.controllers;
+    stream_ = std::make_unique<Stream>(*this, controllers[dials_++ % controllers.size()]);
     stream_->Start();
   }
   events_.OnConnected();
@@ -188,6 +190,11 @@ void Link::Send(const v1::AgentMessage& message) {
 bool Link::Idle() {
   MutexLock lock(mutex_);
   return stream_ == nullptr || stream_->Idle();
+}
+
+std::string Link::controller() {
+  MutexLock lock(mutex_);
+  return options_.controllers[(dials_ == 0 ? 0 : dials_ - 1) % options_.controllers.size()];
 }
 
 std::uint64_t Link::dropped() {

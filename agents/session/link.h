@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/status.h"
@@ -25,8 +26,8 @@ class LinkEvents {
 };
 
 struct LinkOptions {
-  std::string controller;              // "HOST:PORT"
-  const tls::TlsFiles* tls = nullptr;  // Read with each dial. Null: no TLS
+  std::vector<std::string> controllers;  // "HOST:PORT"; each dial takes the next one
+  const tls::TlsFiles* tls = nullptr;    // Read with each dial. Null: no TLS
 };
 
 // One stream at a time. Each dial opens a new connection, so that gRPC's backoff does not add to
@@ -43,13 +44,15 @@ class Link {
   // Queues a message; drops it without a stream. A heartbeat replaces a queued one. When 256
   // messages are queued, drops and counts the oldest one about a probe.
   void Send(const v1::AgentMessage& message);
-  bool Idle();  // No snapshot or change is queued.
+  bool Idle();               // No snapshot or change is queued.
+  std::string controller();  // Of the last dial
   std::uint64_t dropped();
 
  private:
   class Stream;
 
   const LinkOptions options_;
+  std::size_t dials_ = 0;
   LinkEvents& events_;
 
   Mutex mutex_;

@@ -145,7 +145,7 @@ void AgentLoop::Run(const std::stop_token& stop) {
       else if (const auto* gone = std::get_if<Disconnected>(&*event)) {
         agent.OnDisconnected(gone->why, now);
         if (std::exchange(last_reason, gone->why.message()) != gone->why.message())
-          log::Warning("not connected to {}: {}", controller, ReasonOf(gone->why, explain));
+          log::Warning("not connected to {}: {}", link.controller(), ReasonOf(gone->why, explain));
       }  // Idle: Tick() sends what waited for it.
     }
     CheckTls(tls, now, tls_checked_at, expiry_warned_at);
@@ -153,7 +153,7 @@ void AgentLoop::Run(const std::stop_token& stop) {
     if (agent.connected() != connected) {
       connected = agent.connected();
       shared.SetConnected(connected);
-      if (connected) log::Info("connected to {}", controller);
+      if (connected) log::Info("connected to {}", link.controller());
       if (connected) last_reason.clear();
     }
     shared.SetDropped(link.dropped());

@@ -49,7 +49,6 @@ struct CounterLoop {
 // Passes events of the inbox and the time to the agent until stopped. Logs connects and
 // disconnects, and a reason that repeats only once.
 struct AgentLoop {
-  std::string controller;  // For log lines
   Agent& agent;
   Inbox& inbox;
   Link& link;

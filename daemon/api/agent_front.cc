@@ -237,6 +237,12 @@ void AgentFront::Recheck() {
   }
 }
 
+void AgentFront::EndAll(const Status& status) {
+  const MutexLock lock(mutex_);
+  for (const auto& [id, session] : sessions_)
+    if (session.stream != nullptr) session.stream->Fail(status);
+}
+
 void AgentFront::OnRenewed(const std::string& node, const access::ClientCertificate& certificate) {
   const MutexLock lock(mutex_);
   for (auto& [id, session] : sessions_)

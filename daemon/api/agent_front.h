@@ -74,6 +74,9 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   void OnRenewed(const std::string& node, const access::ClientCertificate& certificate)
       EXCLUDES(mutex_);
 
+  // Closes every session with this status; agents may connect again.
+  void EndAll(const Status& status) EXCLUDES(mutex_);
+
   // Closes every session with this status and refuses new ones with it. Does not wait: shut the
   // server down next, with a deadline, for those whose other end does not read.
   void Stop(const Status& status) EXCLUDES(mutex_);

@@ -15,6 +15,8 @@ class AgentSink {
   virtual void Send(SessionId session, const v1::ControllerMessage& message) = 0;
   // Ends the stream with this status after the queued messages.
   virtual void Close(SessionId session, const Status& status) = 0;
+  // False: start no probes now, because another controller may lead.
+  virtual bool MayOrder() const { return true; }
 };
 
 }  // namespace fabric::control

@@ -71,6 +71,7 @@ class Sessions {
   std::map<SessionId, Session>& all() { return sessions_; }
 
   void Send(SessionId id, const v1::ControllerMessage& message) { sink_.Send(id, message); }
+  bool MayOrder() const { return sink_.MayOrder(); }
   // Drops the message when the node is not connected.
   void Send(const std::string& node, const v1::ControllerMessage& message);
 

@@ -32,49 +32,42 @@ bool Unpack(std::string_view bytes, v1::DiffNodeResponse& mark) {
 
 }  // namespace
 
-CounterMarkTable::CounterMarkTable(Statement add, Statement drop, Statement newest,
-                                   Statement oldest, Statement remove)
-    : add_(std::move(add)),
-      drop_(std::move(drop)),
-      newest_(std::move(newest)),
-      oldest_(std::move(oldest)),
-      remove_(std::move(remove)) {}
-
-Result<CounterMarkTable> CounterMarkTable::Make(Database& database) {
-  ASSIGN_OR_RETURN(
-      Statement add,
-      database.Prepare("INSERT INTO counter_marks (node, at, counters) VALUES (?, ?, ?)"));
-  ASSIGN_OR_RETURN(Statement drop,
-                   database.Prepare("DELETE FROM counter_marks WHERE node = ?1 AND sequence <= "
-                                    "(SELECT sequence FROM counter_marks WHERE node = ?1 "
-                                    "ORDER BY sequence DESC LIMIT 1 OFFSET ?2)"));
+Result<CounterMarkTable> CounterMarkTable::Make(SqlDatabase& database) {
+  CounterMarkTable table;
+  ASSIGN_OR_RETURN(table.add_,
+                   database.Make("INSERT INTO counter_marks (sequence, node, at, counters) VALUES ("
+                                 "(SELECT coalesce(max(sequence), 0) + 1 FROM counter_marks), "
+                                 "$1, $2, $3)"));
+  ASSIGN_OR_RETURN(table.drop_,
+                   database.Make("DELETE FROM counter_marks WHERE node = $1 AND sequence <= "
+                                 "(SELECT sequence FROM counter_marks WHERE node = $1 "
+                                 "ORDER BY sequence DESC LIMIT 1 OFFSET $2)"));
   // The first row that can be decoded is the answer.
-  ASSIGN_OR_RETURN(Statement newest,
-                   database.Prepare("SELECT counters FROM counter_marks WHERE node = ? AND "
-                                    "at <= ? ORDER BY at DESC"));
-  ASSIGN_OR_RETURN(Statement oldest, database.Prepare("SELECT counters FROM counter_marks WHERE "
-                                                      "node = ? ORDER BY at"));
-  ASSIGN_OR_RETURN(Statement remove, database.Prepare("DELETE FROM counter_marks WHERE node = ?"));
-  return CounterMarkTable(std::move(add), std::move(drop), std::move(newest), std::move(oldest),
-                          std::move(remove));
+  ASSIGN_OR_RETURN(table.newest_,
+                   database.Make("SELECT counters FROM counter_marks WHERE node = $1 AND "
+                                 "at <= $2 ORDER BY at DESC"));
+  ASSIGN_OR_RETURN(table.oldest_, database.Make("SELECT counters FROM counter_marks WHERE "
+                                                "node = $1 ORDER BY at"));
+  ASSIGN_OR_RETURN(table.remove_, database.Make("DELETE FROM counter_marks WHERE node = $1"));
+  return table;
 }
 
 Status CounterMarkTable::Add(const std::string& node, const v1::DiffNodeResponse& mark) {
   RETURN_IF_ERROR(
-      add_.Text(0, node).Bind(1, Nanoseconds(mark.since())).Blob(2, Packed(mark)).Run());
-  return drop_.Text(0, node).Bind(1, Bounds().marks_of_node).Run();
+      add_->Text(0, node).Bind(1, Nanoseconds(mark.since())).Blob(2, Packed(mark)).Run());
+  return drop_->Text(0, node).Bind(1, Bounds().marks_of_node).Run();
 }
 
 Status CounterMarkTable::Remove(const std::string& node) {
-  return remove_.Text(0, node).Run();
+  return remove_->Text(0, node).Run();
 }
 
 Result<v1::DiffNodeResponse> CounterMarkTable::Read(const std::string& node,
                                                     const google::protobuf::Timestamp& at,
                                                     std::uint64_t& damaged) {
-  newest_.Text(0, node).Bind(1, Nanoseconds(at));
-  oldest_.Text(0, node);
-  for (Statement* const query : {&newest_, &oldest_}) {
+  newest_->Text(0, node).Bind(1, Nanoseconds(at));
+  oldest_->Text(0, node);
+  for (SqlStatement* const query : {newest_.get(), oldest_.get()}) {
     while (true) {
       ASSIGN_OR_RETURN(const bool row, query->Step());
       if (!row) break;

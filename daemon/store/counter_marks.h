@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/status.h"
-#include "daemon/store/database.h"
+#include "daemon/store/sql.h"
 #include "fabric/v1/fabric.pb.h"
 
 namespace fabric::store {
@@ -13,7 +14,7 @@ namespace fabric::store {
 // Must not outlive its database.
 class CounterMarkTable {
  public:
-  static Result<CounterMarkTable> Make(Database& database);
+  static Result<CounterMarkTable> Make(SqlDatabase& database);
 
   // As in Store.
   Status Add(const std::string& node, const v1::DiffNodeResponse& mark);
@@ -23,10 +24,7 @@ class CounterMarkTable {
                                     std::uint64_t& damaged);
 
  private:
-  CounterMarkTable(Statement add, Statement drop, Statement newest, Statement oldest,
-                   Statement remove);
-
-  Statement add_, drop_, newest_, oldest_, remove_;
+  std::unique_ptr<SqlStatement> add_, drop_, newest_, oldest_, remove_;
 };
 
 }  // namespace fabric::store

@@ -6,10 +6,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/atomic_file.h"
 #include "base/text.h"
+#include "daemon/store/sqlite_backup.h"
 
 namespace fabric::store {
 namespace {
@@ -96,12 +99,6 @@ Result<bool> Statement::Step() {
   return false;
 }
 
-Status Statement::Run() {
-  ASSIGN_OR_RETURN(const bool row, Step());
-  if (row) Reset();
-  return {};
-}
-
 void Statement::Reset() {
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
@@ -154,11 +151,62 @@ Result<Statement> Database::Prepare(std::string_view sql) {
   return Statement(statement, path_);
 }
 
-Result<std::int64_t> Database::Number(std::string_view sql) {
+Result<std::unique_ptr<SqlStatement>> Database::Make(std::string_view sql) {
   ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
-  ASSIGN_OR_RETURN(const bool row, statement.Step());
-  if (!row) return Status(Code::kInternal, Format("{}: no answer to {}", path_, sql));
-  return statement.Number(0);
+  return std::unique_ptr<SqlStatement>(std::make_unique<Statement>(std::move(statement)));
+}
+
+Status Database::Begin(bool durable) {
+  if (durable) RETURN_IF_ERROR(Execute("PRAGMA synchronous = FULL;"));
+  durable_ = durable;
+  const Status status = Execute("BEGIN IMMEDIATE;");
+  if (!status.ok()) (void)EndDurably();
+  return status;
+}
+
+Status Database::EndDurably() {
+  return std::exchange(durable_, false) ? Execute("PRAGMA synchronous = NORMAL;") : Status();
+}
+
+Status Database::Commit() {
+  RETURN_IF_ERROR(Execute("COMMIT;"));
+  (void)EndDurably();
+  return {};
+}
+
+// A full disk may have ended the transaction; then there is nothing to roll back.
+void Database::Rollback() {
+  (void)Execute("ROLLBACK;");
+  (void)EndDurably();
+}
+
+Result<std::int64_t> Database::Bytes() {
+  return Number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+}
+
+Result<std::int64_t> Database::LiveBytes() {
+  return Number(
+      "SELECT (page_count - freelist_count) * page_size FROM "
+      "pragma_page_count, pragma_freelist_count, pragma_page_size");
+}
+
+Result<bool> Database::ReturnSpace(std::int64_t pages_free, std::int64_t pages_at_once) {
+  ASSIGN_OR_RETURN(const std::int64_t free, Number("PRAGMA freelist_count"));
+  if (free <= pages_free) return false;
+  RETURN_IF_ERROR(Execute(Format("PRAGMA incremental_vacuum({});", pages_at_once)));
+  return true;
+}
+
+Status Database::CopyToFile(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto steps, BeginCopy(path));
+  while (true) {
+    ASSIGN_OR_RETURN(const bool done, steps->Step());
+    if (done) return {};
+  }
+}
+
+Result<std::unique_ptr<BackupSteps>> Database::BeginCopy(const std::string& path) {
+  return SqliteBackup::Begin(*this, path);
 }
 
 void DatabaseCopy::Finish::operator()(sqlite3_backup* copy) const {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "daemon/store/sql.h"
 
 struct sqlite3;
 struct sqlite3_backup;
@@ -15,26 +16,20 @@ struct sqlite3_stmt;
 
 namespace fabric::store {
 
-// One prepared statement. Parameters and columns are numbered from 0. Must not outlive its
-// database.
-class Statement {
+class Statement final : public SqlStatement {
  public:
   Statement(sqlite3_stmt* statement, const std::string& path);
 
-  Statement& Bind(int parameter, std::int64_t value);
-  Statement& Text(int parameter, std::string_view value);
-  Statement& Blob(int parameter, std::string_view value);
+  Statement& Bind(int parameter, std::int64_t value) override;
+  Statement& Text(int parameter, std::string_view value) override;
+  Statement& Blob(int parameter, std::string_view value) override;
   Statement& Copy(int parameter, const Statement& row, int column);  // With its type
 
-  // True if there is a row. After false or a failure the statement can be bound and run again.
-  Result<bool> Step();
-  // Runs a statement without rows.
-  Status Run();
-  // Ends a query before its last row.
-  void Reset();
+  Result<bool> Step() override;
+  void Reset() override;
 
-  std::int64_t Number(int column) const;
-  std::string_view Bytes(int column) const;  // Valid until the next Step or Reset.
+  std::int64_t Number(int column) const override;
+  std::string_view Bytes(int column) const override;
 
  private:
   struct Finalize {
@@ -44,19 +39,25 @@ class Statement {
   std::string path_;
 };
 
-class Database {
+class Database final : public SqlDatabase {
  public:
   // Opens or creates the file for reading and writing, with permissions for its owner only. Locks
   // out other processes while it is open.
   static Result<Database> Open(const std::string& path);
 
-  // Runs one or more statements without parameters; ignores rows.
-  Status Execute(const std::string& sql);
+  Status Execute(const std::string& sql) override;
+  Result<std::unique_ptr<SqlStatement>> Make(std::string_view sql) override;
   Result<Statement> Prepare(std::string_view sql);
-  // The first column of the only row.
-  Result<std::int64_t> Number(std::string_view sql);
+  Status Begin(bool durable) override;
+  Status Commit() override;
+  void Rollback() override;
+  Result<std::int64_t> Bytes() override;
+  Result<std::int64_t> LiveBytes() override;
+  Result<bool> ReturnSpace(std::int64_t pages_free, std::int64_t pages_at_once) override;
+  Status CopyToFile(const std::string& path) override;
+  Result<std::unique_ptr<BackupSteps>> BeginCopy(const std::string& path) override;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const override { return path_; }
 
  private:
   struct Close {
@@ -65,9 +66,11 @@ class Database {
   Database(sqlite3* connection, std::string path);
 
   friend class DatabaseCopy;
+  Status EndDurably();
 
   std::unique_ptr<sqlite3, Close> connection_;
   std::string path_;
+  bool durable_ = false;  // The current transaction
 };
 
 // Copies all content of a database into an empty one. Between two steps the source can be used;

@@ -15,11 +15,12 @@ constexpr std::int64_t kDayNs = 24LL * 3600 * 1'000'000'000;
 constexpr std::int64_t kShareOverBytes = 10;
 
 constexpr const char* kNoteDay = R"(
-INSERT OR IGNORE INTO days SELECT {0},
+INSERT INTO days SELECT {0},
   (SELECT coalesce(max(sequence), 0) FROM pair_results),
   (SELECT coalesce(max(sequence), 0) FROM finding_history),
   (SELECT coalesce(max(sequence), 0) FROM fact_changes),
-  (SELECT coalesce(max(rowid), 0) FROM silences);
+  (SELECT coalesce(max(rowid), 0) FROM silences)
+WHERE true ON CONFLICT (day) DO NOTHING;
 )";
 
 // The last row of the table on the day that is `days` ago; 0: none.
@@ -45,13 +46,13 @@ DELETE FROM findings WHERE open = 0 AND
 )";
 // The log of a node starts after its last removed change.
 constexpr std::string_view kLogStarts = R"(
-UPDATE fact_logs SET since = max(since, coalesce((SELECT max(at) FROM fact_changes
-  WHERE node = fact_logs.node AND sequence <= {0}), since))
-  WHERE node IN (SELECT DISTINCT node FROM fact_changes WHERE sequence <= {0});
+UPDATE fact_logs SET since = gone.at FROM
+  (SELECT node, max(at) AS at FROM fact_changes WHERE sequence <= {0} GROUP BY node) AS gone
+  WHERE fact_logs.node = gone.node AND gone.at > fact_logs.since;
 )";
 
 // Removes rows of one table. Returns whether more have to be removed.
-Result<bool> PruneLog(Database& database, const Log& log, const Bounds& bounds, bool too_large) {
+Result<bool> PruneLog(SqlDatabase& database, const Log& log, const Bounds& bounds, bool too_large) {
   ASSIGN_OR_RETURN(const std::int64_t first,
                    database.Number(Format("SELECT coalesce(min(sequence), 0) FROM {}", log.table)));
   ASSIGN_OR_RETURN(const std::int64_t last,
@@ -69,7 +70,7 @@ Result<bool> PruneLog(Database& database, const Log& log, const Bounds& bounds, 
 }
 
 // Campaigns beyond the limit, with their results first.
-Result<bool> PruneCampaigns(Database& database, const Bounds& bounds) {
+Result<bool> PruneCampaigns(SqlDatabase& database, const Bounds& bounds) {
   ASSIGN_OR_RETURN(const std::int64_t until,
                    database.Number(Format("SELECT coalesce(max(sequence), 0) - {} FROM campaigns",
                                           bounds.campaigns)));
@@ -81,13 +82,15 @@ Result<bool> PruneCampaigns(Database& database, const Bounds& bounds) {
              of_old, bounds.rows_at_once)));
   ASSIGN_OR_RETURN(
       const std::int64_t left,
-      database.Number(Format("SELECT EXISTS (SELECT 1 FROM pair_results WHERE {})", of_old)));
+      database.Number(Format("SELECT count(*) FROM (SELECT 1 FROM pair_results WHERE {} LIMIT 1) "
+                             "AS rest",
+                             of_old)));
   if (left != 0) return true;
   RETURN_IF_ERROR(database.Execute(Format("DELETE FROM campaigns WHERE sequence <= {};", until)));
   return false;
 }
 
-Status PruneSmallTables(Database& database, const Bounds& bounds, WallTime now) {
+Status PruneSmallTables(SqlDatabase& database, const Bounds& bounds, WallTime now) {
   return database.Execute(Format(
       R"(
 DELETE FROM silences WHERE until < {0} AND rowid <= {1};
@@ -99,10 +102,8 @@ DELETE FROM days WHERE day < (SELECT max(day) FROM days) - {3};
       2 * std::max(bounds.days, bounds.silence_days)));
 }
 
-Result<bool> PruneRows(Database& database, const Bounds& bounds, WallTime now) {
-  ASSIGN_OR_RETURN(const std::int64_t used,
-                   database.Number("SELECT (page_count - freelist_count) * page_size FROM "
-                                   "pragma_page_count, pragma_freelist_count, pragma_page_size"));
+Result<bool> PruneRows(SqlDatabase& database, const Bounds& bounds, WallTime now) {
+  ASSIGN_OR_RETURN(const std::int64_t used, database.LiveBytes());
   const bool too_large = used > bounds.bytes;
   ASSIGN_OR_RETURN(bool more, PruneCampaigns(database, bounds));
   const Log logs[] = {
@@ -119,34 +120,34 @@ Result<bool> PruneRows(Database& database, const Bounds& bounds, WallTime now) {
 
 }  // namespace
 
-Status AddRunningTime(Database& database, Duration ran) {
+Status AddRunningTime(SqlDatabase& database, Duration ran) {
   ASSIGN_OR_RETURN(
       const std::int64_t before,
       database.Number("SELECT coalesce(max(value), 0) FROM numbers WHERE name = 'ran_ns'"));
   const std::int64_t after = before + std::max<std::int64_t>(ran.count(), 0);
   const std::string note =
       before / kDayNs == after / kDayNs ? "" : Format(kNoteDay, before / kDayNs);
+  RETURN_IF_ERROR(database.Begin(false));
   Status status =
-      database.Execute(Format("BEGIN IMMEDIATE; {} INSERT INTO numbers VALUES ('ran_ns', {}) "
-                              "ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT;",
+      database.Execute(Format("{} INSERT INTO numbers VALUES ('ran_ns', {}) "
+                              "ON CONFLICT (name) DO UPDATE SET value = excluded.value;",
                               note, after));
-  if (!status.ok()) (void)database.Execute("ROLLBACK;");
+  if (status.ok()) status = database.Commit();
+  if (!status.ok()) database.Rollback();
   return status;
 }
 
-Result<bool> Prune(Database& database, const Bounds& bounds, WallTime now) {
-  RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE;"));
+Result<bool> Prune(SqlDatabase& database, const Bounds& bounds, WallTime now) {
+  RETURN_IF_ERROR(database.Begin(false));
   Result<bool> more = PruneRows(database, bounds, now);
   Status status = more.status();
-  if (status.ok()) status = database.Execute("COMMIT;");
+  if (status.ok()) status = database.Commit();
   if (!status.ok()) {
-    (void)database.Execute("ROLLBACK;");
+    database.Rollback();
     return status;
   }
-  ASSIGN_OR_RETURN(const std::int64_t free, database.Number("PRAGMA freelist_count"));
-  if (free <= bounds.pages_free) return more;
-  RETURN_IF_ERROR(database.Execute(Format("PRAGMA incremental_vacuum({});", bounds.pages_at_once)));
-  return true;
+  ASSIGN_OR_RETURN(const bool space, database.ReturnSpace(bounds.pages_free, bounds.pages_at_once));
+  return *more || space;
 }
 
 }  // namespace fabric::store

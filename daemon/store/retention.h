@@ -1,4 +1,4 @@
-// Limits of the state file, and the removal of rows beyond them. Ages count the time that the
+// Limits of the store, and the removal of rows beyond them. Ages count the time that the
 // controller runs: `days` stores the last row of each table at the end of each such day. The wall
 // clock is not used, so a wrong clock removes nothing.
 #pragma once
@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "daemon/store/database.h"
+#include "daemon/store/sql.h"
 
 namespace fabric::store {
 
@@ -28,11 +28,11 @@ struct Bounds {
 };
 
 // Adds to the running time; at the end of a day, notes the last rows of the tables.
-Status AddRunningTime(Database& database, Duration ran);
+Status AddRunningTime(SqlDatabase& database, Duration ran);
 
 // Removes rows beyond the limits, at most some thousands, in one transaction, and returns free
 // pages to the file system. `now`: silences that have not ended stay. True: there is more to
 // remove.
-Result<bool> Prune(Database& database, const Bounds& bounds, WallTime now);
+Result<bool> Prune(SqlDatabase& database, const Bounds& bounds, WallTime now);
 
 }  // namespace fabric::store

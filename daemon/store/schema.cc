@@ -116,7 +116,6 @@ constexpr const char* kVersion7 = R"(
 ALTER TABLE nodes ADD COLUMN memory BLOB NOT NULL DEFAULT x'';
 )";
 
-// Step i migrates version i to i + 1; an empty file has version 0.
 constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4,
                                   kVersion5, kVersion6, kVersion7};
 static_assert(std::size(kSteps) == kSchemaVersion);
@@ -136,6 +135,10 @@ Status BringUpToDate(Database& database, std::int64_t version) {
 }
 
 }  // namespace
+
+std::span<const char* const> SchemaSteps() {
+  return kSteps;
+}
 
 Result<Database> OpenDatabase(const std::string& path) {
   ASSIGN_OR_RETURN(Database database, Database::Open(path));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/status.h"
 #include "daemon/store/database.h"
@@ -10,6 +11,10 @@ namespace fabric::store {
 
 inline constexpr std::int32_t kApplicationId = 0x66616272;  // "fabr", in the file's header
 inline constexpr std::int32_t kSchemaVersion = 7;           // In user_version
+
+// Step i migrates version i to i + 1; an empty database has version 0. Written for SQLite;
+// postgres/postgres.cc translates the types.
+std::span<const char* const> SchemaSteps();
 
 // Opens the file, checks its application id and version, and creates or migrates its tables.
 Result<Database> OpenDatabase(const std::string& path);

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/status.h"
-#include "daemon/store/database.h"
+#include "daemon/store/sql.h"
 #include "daemon/store/store.h"
 
 namespace fabric::store {
@@ -13,7 +14,7 @@ namespace fabric::store {
 // Must not outlive its database.
 class SettingChangeTable {
  public:
-  static Result<SettingChangeTable> Make(Database& database);
+  static Result<SettingChangeTable> Make(SqlDatabase& database);
 
   // As in Store.
   Status Add(const std::string& node, const v1::DiffNodeResponse& change);
@@ -23,11 +24,10 @@ class SettingChangeTable {
                          std::uint64_t& damaged);
 
  private:
-  SettingChangeTable(Statement begin, Statement add, Statement forget, Statement drop,
-                     Statement since, Statement changes, Statement remove, Statement remove_log);
   Status KeepWithin(const std::string& node);
 
-  Statement begin_, add_, forget_, drop_, since_, changes_, remove_, remove_log_;
+  std::unique_ptr<SqlStatement> begin_, add_, forget_, drop_, since_, changes_, remove_,
+      remove_log_;
   std::int64_t added_ = 0;
 };
 

@@ -57,8 +57,9 @@ class SnapshotReader {
                              .priority = manager.priority(),
                              .state = static_cast<ManagerState>(manager.state())});
     AddReading();
-    builder_.AddSource({name_, std::string(kSnapshotFormat.name),
-                        snapshot_.has_finished_at() ? ToString(snapshot_.finished_at()) : ""});
+    builder_.AddSource(
+        {name_, std::string(kSnapshotFormat.name),
+         snapshot_.has_finished_at() ? fabric::ToString(snapshot_.finished_at()) : ""});
   }
 
  private:

@@ -34,6 +34,7 @@ void AddLeftOut(const CampaignWork& work, v1::Campaign& summary) {
 
 // Starts what can be started, one pair of each campaign in turn, until nothing moves.
 void Campaigns::Advance(Moment now) {
+  if (!agents_.MayOrder()) return;
   int steps = 0;
   bool moved = true;
   while (moved && steps < kStepsMax) {

@@ -145,7 +145,7 @@ void Mesh::Tick(const fleet::Fleet& fleet, Moment now) {
   const Duration planned = now.steady - planned_at_;
   if (changed_ && planned >= kPlanEvery && (settled || planned >= 2 * kPlanEvery))
     MakePlan(fleet, now);
-  SendOrders(now);
+  if (agents_.MayOrder()) SendOrders(now);
   while (!arrived_.empty() && now.steady - arrived_.front().arrived >= hold_) {
     Count(arrived_.front());
     arrived_bytes_ -= arrived_.front().bytes;

@@ -209,6 +209,41 @@ TEST_F(AgentTest, AControllerThatDropsItAtOnceIsLeftAloneForLonger) {
   EXPECT_GE(wait, seconds(15));
 }
 
+// Between the addresses of one round it waits shortly; the backoff is between rounds.
+TEST_F(AgentTest, GoesRoundItsControllers) {
+  Agent several{{.controllers = 3, .seed = 7}, output};
+  several.OnSnapshot(Snapshot(4200, 1), At({}));
+  several.Tick(At({}));
+  Duration now{};
+  std::vector<bool> short_waits;
+  for (int dial = 0; dial < 6; ++dial) {
+    several.OnDisconnected(Status(Code::kUnavailable, "does not lead"), At(now));
+    const Duration wait = several.next_tick() - At(now).steady;
+    short_waits.push_back(wait <= milliseconds(100));
+    now += wait;
+    several.Tick(At(now));
+  }
+  EXPECT_EQ(short_waits, (std::vector<bool>{true, true, false, true, true, false}));
+}
+
+TEST_F(AgentTest, LeavesAControllerThatNoLongerLeads) {
+  const auto order = [&](std::uint64_t epoch) {
+    v1::ControllerMessage message;
+    message.mutable_probe_assignment()->set_probe_id(epoch);
+    message.set_epoch(epoch);
+    agent.OnMessage(message, At(seconds(1)));
+  };
+  Stream();
+  order(7);
+  order(8);
+  EXPECT_EQ(output.Take(), (Did{"start probe 7", "start probe 8"}));
+  order(7);
+  EXPECT_EQ(output.Take(), (Did{"stop all probes: the controller no longer leads", "hang up"}));
+  EXPECT_FALSE(agent.connected());
+  order(9);
+  EXPECT_EQ(output.Take(), Did{}) << "the stream has ended";
+}
+
 TEST_F(AgentTest, HangsUpWhenNoWelcomeComes) {
   agent.OnSnapshot(Snapshot(4200, 1), At({}));
   agent.Tick(At({}));

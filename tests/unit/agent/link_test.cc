@@ -105,7 +105,7 @@ TEST(Link, CarriesMessagesBothWaysInOrder) {
     return grpc::Status::OK;
   });
   Events events;
-  Link link({.controller = controller.address()}, events);
+  Link link({.controllers = {controller.address()}}, events);
   link.Dial();
   events.connected.Next();
   link.Send(Hello("n1"));
@@ -124,7 +124,7 @@ TEST(Link, NothingIsSentBeforeHello) {
     return grpc::Status::OK;
   });
   Events events;
-  Link link({.controller = controller.address()}, events);
+  Link link({.controllers = {controller.address()}}, events);
   link.Dial();
   link.Send(Outcome(7));  // Of the last stream
   link.Send(Hello("n1"));
@@ -138,7 +138,7 @@ TEST(Link, ARefusalComesWithTheControllersWords) {
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "hello without a node name");
   });
   Events events;
-  Link link({.controller = controller.address()}, events);
+  Link link({.controllers = {controller.address()}}, events);
   link.Dial();
   link.Send(Hello(""));
   EXPECT_EQ(events.disconnected.Next(),
@@ -152,7 +152,7 @@ TEST(Link, AControllerThatIsNotThereIsSaidOnceForEachDialAndCanBeDialledAgain) {
     address = gone.address();
   }
   Events events;
-  Link link({.controller = address}, events);
+  Link link({.controllers = {address}}, events);
   for (int dial = 0; dial < 3; ++dial) {
     link.Dial();
     link.Send(Hello("n1"));
@@ -171,7 +171,7 @@ TEST(Link, HangingUpEndsTheStreamAndANewOneCanBeDialled) {
     return grpc::Status::OK;
   });
   Events events;
-  Link link({.controller = controller.address()}, events);
+  Link link({.controllers = {controller.address()}}, events);
   for (int dial = 0; dial < 3; ++dial) {
     link.Dial();
     link.Send(Hello("n1"));
@@ -193,7 +193,7 @@ TEST(Link, DestroyingItWhileConnectedEndsTheStream) {
   });
   Events events;
   {
-    Link link({.controller = controller.address()}, events);
+    Link link({.controllers = {controller.address()}}, events);
     link.Dial();
     link.Send(Hello("n1"));
     events.messages.Next();
@@ -211,7 +211,7 @@ TEST(Link, AControllerThatDoesNotReadFillsTheBoundedQueue) {
     return grpc::Status::OK;
   });
   Events events;
-  Link link({.controller = controller.address()}, events);
+  Link link({.controllers = {controller.address()}}, events);
   link.Dial();
   link.Send(Hello("n1"));
   v1::AgentMessage large = Outcome(1);
@@ -232,7 +232,7 @@ TEST(Link, TellsWhenASnapshotHasLeft) {
     return grpc::Status::OK;
   });
   Events events;
-  Link link({.controller = controller.address()}, events);
+  Link link({.controllers = {controller.address()}}, events);
   link.Dial();
   events.connected.Next();
   link.Send(Hello("n1"));
@@ -254,7 +254,7 @@ TEST(Link, AMessageBeyondABoundEndsTheStreamWithTheReason) {
     return grpc::Status::OK;
   });
   Events events;
-  Link link({.controller = controller.address()}, events);
+  Link link({.controllers = {controller.address()}}, events);
   link.Dial();
   const Status why = events.disconnected.Next();
   EXPECT_EQ(why.code(), Code::kResourceExhausted);

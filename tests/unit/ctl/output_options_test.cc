@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
 #include "ctl/contexts.h"
 #include "ctl/render.h"
 #include "tests/unit/ctl/fake_client.h"
@@ -148,6 +149,33 @@ TEST_F(ContextsTest, AnUnknownContextAndAMissingFileAreErrors) {
             "fabricctl: --context: unknown context 'prd'; did you mean 'prod'?\n");
   EXPECT_EQ(Ctl("config use-context prd").status, kExitUsage);
   EXPECT_THAT(Ctl("nodes --config /no/such/file").err, HasSubstr("/no/such/file: "));
+}
+
+TEST_F(ContextsTest, AllShowsEachOneWithItsOwnError) {
+  EXPECT_THAT(Ctl("nodes --context all --config /no/such/file").err, HasSubstr("/no/such/file: "));
+  Ctl("config set-context east --controller e:1");
+  Ctl("config set-context north --controller n:1:2");
+  Ctl("config set-context west --controller w:1");
+  v1::NodeSummary& node = *controller_.Answer<v1::ListNodesResponse>().add_nodes();
+  node.set_name("n1");
+  const Said said = Ctl("nodes --context all");
+  EXPECT_EQ(said.status, kExitUsage);
+  const auto rows = [&](std::string_view cell) {
+    const std::size_t at = said.out.find(Format("Context {}\n", cell));
+    return at == std::string::npos ? ""
+                                   : said.out.substr(at, said.out.find("Context", at + 1) - at);
+  };
+  EXPECT_THAT(rows("east"), HasSubstr("n1"));
+  EXPECT_THAT(rows("west"), HasSubstr("n1"));
+  EXPECT_EQ(rows("north"), "Context north\n");
+  EXPECT_THAT(said.err, HasSubstr("fabricctl: north: --controller: "));
+  EXPECT_EQ(controller_.options.controller, "w:1");
+  EXPECT_EQ(controller_.Requests<v1::ListNodesRequest>().size(), 2U);
+  EXPECT_EQ(Ctl("nodes --context all -o json").status, kExitUsage);
+  EXPECT_EQ(Ctl("nodes --context all --controller c:1").status, kExitUsage);
+  EXPECT_EQ(Ctl("backup --context all").status, kExitUsage);
+  controller_.failure = Status(Code::kUnavailable, "gone");
+  EXPECT_EQ(Ctl("nodes --context all").status, kExitUnreachable);
 }
 
 TEST_F(ContextsTest, AFileThatOthersCanReadIsRefused) {

@@ -5,8 +5,6 @@
 
 #include "base/text.h"
 #include "daemon/store/retention.h"
-#include "daemon/store/schema.h"
-#include "tests/testing/temp_tree.h"
 #include "tests/unit/store/store_case.h"
 
 namespace fabric::store {
@@ -65,34 +63,17 @@ TEST_F(CounterMarks, GoWithTheirNode) {
   EXPECT_EQ(MarkAt("n2", 5), 1);
 }
 
-TEST(CounterMarksDamaged, AreSkippedAndCounted) {
-  testing::TempTree directory;
-  const std::string path = directory.path() + "/state.db";
-  {
-    auto database = OpenDatabase(path);
-    ASSERT_TRUE(database.ok());
-    ASSERT_TRUE(database
-                    ->Execute("INSERT INTO counter_marks (node, at, counters) VALUES "
-                              "('n1', 10, x'0102');")
-                    .ok());
-  }
-  auto store = OpenSqlite(path);
+class CounterMarksDamaged : public TablesCase {};
+
+TEST_F(CounterMarksDamaged, AreSkippedAndCounted) {
+  Run("INSERT INTO counter_marks VALUES (1, 'n1', 10, 'no mark');");
+  database_.reset();
+  auto store = OpenBackend(path_);
   ASSERT_TRUE(store.ok());
   EXPECT_FALSE((*store)->CounterMark("n1", At(11))->has_since());
   EXPECT_GT((*store)->damage().rows, 0u);
   ASSERT_TRUE((*store)->AddCounterMark("n1", Mark(5)).ok());
   EXPECT_EQ((*store)->CounterMark("n1", At(11))->since().seconds(), 5);
-}
-
-// The bound on the file's size in docs/OPERATIONS.md.
-TEST_F(CounterMarks, AMarkOfNineHundredCountersIsSmall) {
-  constexpr int kNodes = 40;
-  for (int n = 0; n < kNodes; ++n)
-    ASSERT_TRUE(store_->AddCounterMark(Format("n{}", n), Mark(100, 900)).ok());
-  store_.reset();
-  auto database = OpenDatabase(path_);
-  ASSERT_TRUE(database.ok());
-  EXPECT_LT(*database->Number("SELECT max(length(counters)) FROM counter_marks"), 8'000);
 }
 
 }  // namespace

@@ -5,8 +5,6 @@
 
 #include "base/text.h"
 #include "daemon/store/retention.h"
-#include "daemon/store/schema.h"
-#include "tests/testing/temp_tree.h"
 #include "tests/unit/store/store_case.h"
 
 namespace fabric::store {
@@ -62,24 +60,19 @@ TEST_F(FactsTest, ANodeThatFlapsLosesOnlyItsOwnPast) {
   EXPECT_EQ(Read("n2", 0).since.seconds(), 1);
 }
 
-TEST(FactsPrune, ForgetsTheOldestAndSaysSinceWhenIsKnown) {
-  testing::TempTree directory;
-  auto database = OpenDatabase(directory.path() + "/state.db");
-  ASSERT_TRUE(database.ok());
+class FactsPrune : public TablesCase {};
+
+TEST_F(FactsPrune, ForgetsTheOldestAndSaysSinceWhenIsKnown) {
   for (int n = 1; n <= 6; ++n)
-    ASSERT_TRUE(database
-                    ->Execute(Format("INSERT INTO fact_changes (node, at, change) VALUES "
-                                     "('n1', {}, x'');",
-                                     n))
-                    .ok());
-  ASSERT_TRUE(database->Execute("INSERT INTO fact_logs VALUES ('n1', 0), ('n2', 0);").ok());
-  ASSERT_TRUE(Prune(*database, {.fact_changes = 4}, {}).ok());
-  EXPECT_EQ(*database->Number("SELECT count(*) FROM fact_changes"), 4);
-  EXPECT_EQ(*database->Number("SELECT since FROM fact_logs WHERE node = 'n1'"), 2);
-  EXPECT_EQ(*database->Number("SELECT since FROM fact_logs WHERE node = 'n2'"), 0);
-  ASSERT_TRUE(Prune(*database, {.fact_changes = 2}, {}).ok());
-  EXPECT_EQ(*database->Number("SELECT count(*) FROM fact_changes"), 2);
-  EXPECT_EQ(*database->Number("SELECT since FROM fact_logs WHERE node = 'n1'"), 4);
+    Run(Format("INSERT INTO fact_changes VALUES ({0}, 'n1', {0}, '');", n));
+  Run("INSERT INTO fact_logs VALUES ('n1', 0), ('n2', 0);");
+  ASSERT_TRUE(Prune(*database_, {.fact_changes = 4}, {}).ok());
+  EXPECT_EQ(Count("fact_changes"), 4);
+  EXPECT_EQ(Number("SELECT since FROM fact_logs WHERE node = 'n1'"), 2);
+  EXPECT_EQ(Number("SELECT since FROM fact_logs WHERE node = 'n2'"), 0);
+  ASSERT_TRUE(Prune(*database_, {.fact_changes = 2}, {}).ok());
+  EXPECT_EQ(Count("fact_changes"), 2);
+  EXPECT_EQ(Number("SELECT since FROM fact_logs WHERE node = 'n1'"), 4);
 }
 
 TEST_F(FactsTest, GoWithTheirNode) {

@@ -70,7 +70,7 @@ std::vector<std::string> Ids(const Messages& messages) {
   return ids;
 }
 
-class SqliteTest : public StoreCase {
+class StoreTest : public StoreCase {
  protected:
   Status Put(const v1::Finding& finding) {
     return store_->PutFinding(finding, Record(v1::FINDING_ACTION_OPENED, 1));
@@ -79,14 +79,14 @@ class SqliteTest : public StoreCase {
   Status Add(const std::vector<CampaignResult>& results) { return store_->AddPairResults(results); }
 };
 
-TEST_F(SqliteTest, StartsEmpty) {
+TEST_F(StoreTest, StartsEmpty) {
   EXPECT_THAT(*store_->Nodes(), IsEmpty());
   EXPECT_THAT(*store_->OpenFindings(), IsEmpty());
   EXPECT_THAT(*store_->ResolvedFindings(10), IsEmpty());
   EXPECT_THAT(*store_->Campaigns(10), IsEmpty());
 }
 
-TEST_F(SqliteTest, KeepsTheMemoryOfANode) {
+TEST_F(StoreTest, KeepsTheMemoryOfANode) {
   v1::NodeMemory memory;
   memory.add_switches()->set_name("leaf-7");
   ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), memory).ok());
@@ -94,16 +94,21 @@ TEST_F(SqliteTest, KeepsTheMemoryOfANode) {
   EXPECT_EQ(store_->Nodes()->front().memory.switches(0).name(), "leaf-7");
 }
 
-TEST_F(SqliteTest, AMemoryThatCannotBeDecodedCostsNoSnapshot) {
+TEST_F(StoreTest, AMemoryThatCannotBeDecodedCostsNoSnapshot) {
   ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
   store_.reset();
-  ASSERT_TRUE(Database::Open(path_)->Execute("UPDATE nodes SET memory = x'FF';").ok());
+  {
+    const auto tables = OpenTables(path_);
+    ASSERT_TRUE(tables.ok()) << tables.status().message();
+    const auto spoil = (*tables)->Make("UPDATE nodes SET memory = $1");
+    ASSERT_TRUE((*spoil)->Blob(0, "\xff").Run().ok());
+  }
   Open();
   EXPECT_EQ(store_->Nodes()->front().snapshot.node().kernel_release(), "6.1");
   EXPECT_EQ(store_->damage().rows, 1u);
 }
 
-TEST_F(SqliteTest, KeepsTheNewestSnapshotOfANode) {
+TEST_F(StoreTest, KeepsTheNewestSnapshotOfANode) {
   ASSERT_TRUE(store_->PutNode(Node("n2", "6.1"), {}).ok());
   ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
   ASSERT_TRUE(store_->PutNode(Node("n2", "6.9"), {}).ok());
@@ -115,7 +120,7 @@ TEST_F(SqliteTest, KeepsTheNewestSnapshotOfANode) {
   EXPECT_EQ((*nodes)[1].snapshot.taken_at().seconds(), 1000);
 }
 
-TEST_F(SqliteTest, KeepsOpenFindingsAcrossARestart) {
+TEST_F(StoreTest, KeepsOpenFindingsAcrossARestart) {
   ASSERT_TRUE(Put(Finding("a", v1::FINDING_STATE_OPEN, "first", 1)).ok());
   ASSERT_TRUE(Put(Finding("b", v1::FINDING_STATE_OPEN, "first", 2)).ok());
   ASSERT_TRUE(Put(Finding("a", v1::FINDING_STATE_OPEN, "second", 3)).ok());
@@ -127,7 +132,7 @@ TEST_F(SqliteTest, KeepsOpenFindingsAcrossARestart) {
   EXPECT_THAT(Ids(*store_->ResolvedFindings(10)), ElementsAre("b"));
 }
 
-TEST_F(SqliteTest, RemembersEveryResolutionNewestFirst) {
+TEST_F(StoreTest, RemembersEveryResolutionNewestFirst) {
   for (const char* id : {"a", "b", "a"}) {
     ASSERT_TRUE(Put(Finding(id, v1::FINDING_STATE_OPEN, "", 1)).ok());
     ASSERT_TRUE(Put(Finding(id, v1::FINDING_STATE_RESOLVED, "", 2)).ok());
@@ -137,7 +142,7 @@ TEST_F(SqliteTest, RemembersEveryResolutionNewestFirst) {
   EXPECT_THAT(*store_->OpenFindings(), IsEmpty());
 }
 
-TEST_F(SqliteTest, KeepsWhatWasDoneToAFinding) {
+TEST_F(StoreTest, KeepsWhatWasDoneToAFinding) {
   v1::Finding finding = Finding("a", v1::FINDING_STATE_OPEN, "MTU 1500", 1);
   ASSERT_TRUE(store_->PutFinding(finding, Record(v1::FINDING_ACTION_OPENED, 1)).ok());
   ASSERT_TRUE(store_->PutFinding(finding, Record(v1::FINDING_ACTION_SILENCED, 2, "ada")).ok());
@@ -153,7 +158,7 @@ TEST_F(SqliteTest, KeepsWhatWasDoneToAFinding) {
   EXPECT_THAT(*store_->FindingHistory("c"), IsEmpty());
 }
 
-TEST_F(SqliteTest, FindsFindingsByTheBeginningOfTheirIds) {
+TEST_F(StoreTest, FindsFindingsByTheBeginningOfTheirIds) {
   for (const char* id : {"ab1", "ab2", "ac1", "a%"})
     ASSERT_TRUE(Put(Finding(id, v1::FINDING_STATE_OPEN, "", 1)).ok());
   ASSERT_TRUE(Put(Finding("ab2", v1::FINDING_STATE_RESOLVED, "", 2)).ok());
@@ -164,7 +169,7 @@ TEST_F(SqliteTest, FindsFindingsByTheBeginningOfTheirIds) {
   EXPECT_THAT(*store_->FindingsFrom("ab12", 10), IsEmpty());
 }
 
-TEST_F(SqliteTest, KeepsSilences) {
+TEST_F(StoreTest, KeepsSilences) {
   ASSERT_TRUE(store_->PutSilence(Silence("s1", 100)).ok());
   ASSERT_TRUE(store_->PutSilence(Silence("s2", 100)).ok());
   ASSERT_TRUE(store_->PutSilence(Silence("s1", 50)).ok());
@@ -174,7 +179,7 @@ TEST_F(SqliteTest, KeepsSilences) {
   EXPECT_EQ(silences->front().until().seconds(), 50);
 }
 
-TEST_F(SqliteTest, ListsCampaignsNewestFirstAndBare) {
+TEST_F(StoreTest, ListsCampaignsNewestFirstAndBare) {
   ASSERT_TRUE(store_->PutCampaign(Campaign("c1", v1::CAMPAIGN_STATE_RUNNING)).ok());
   ASSERT_TRUE(Add({{"c1", PairOf("n1", "n2")}}).ok());
   ASSERT_TRUE(store_->PutCampaign(Campaign("c2", v1::CAMPAIGN_STATE_RUNNING)).ok());
@@ -189,7 +194,7 @@ TEST_F(SqliteTest, ListsCampaignsNewestFirstAndBare) {
   EXPECT_THAT(Ids(*store_->Campaigns(1)), ElementsAre("c2"));
 }
 
-TEST_F(SqliteTest, GivesTheResultsOfOneCampaignInPagesInTheOrderOfTheirEnd) {
+TEST_F(StoreTest, GivesTheResultsOfOneCampaignInPagesInTheOrderOfTheirEnd) {
   ASSERT_TRUE(store_->PutCampaign(Campaign("c1", v1::CAMPAIGN_STATE_RUNNING)).ok());
   ASSERT_TRUE(Add({{"c1", PairOf("n1", "n2")}, {"c2", PairOf("n5", "n6")}}).ok());
   ASSERT_TRUE(Add({{"c1", PairOf("n3", "n1")}, {"c1", PairOf("n4", "n1")}}).ok());
@@ -206,7 +211,7 @@ TEST_F(SqliteTest, GivesTheResultsOfOneCampaignInPagesInTheOrderOfTheirEnd) {
   EXPECT_TRUE(store_->Results("c7", 0, 2)->empty());
 }
 
-TEST_F(SqliteTest, TakesNamesAsTheyAre) {
+TEST_F(StoreTest, TakesNamesAsTheyAre) {
   const std::string name = "n1'; DROP TABLE nodes; --";
   ASSERT_TRUE(store_->PutNode(Node(name, ""), {}).ok());
   ASSERT_EQ(store_->Nodes()->size(), 1u);

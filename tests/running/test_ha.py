@@ -1,0 +1,421 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Two fabricd with one PostgreSQL, and real agents: leaders are killed, frozen and cut from the
+database, and the database stops. Only one writes at a time, and nothing acknowledged is lost.
+
+test_ha.py BIN [--seeds N] [--first-seed S]  N: number of random runs (default 3)
+"""
+
+import json
+import pathlib
+import random
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import postgres
+
+BIN = pathlib.Path("build/release/bin")
+TREE = pathlib.Path(__file__).resolve().parent.parent / "fixtures/h100_infiniband.tree"
+OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/OPERATIONS.md"
+PATIENCE = 60.0
+LEASE = 3.0
+SEEDS = 3
+FIRST_SEED = 1
+
+# Notes who writes (application_name) and who holds the lease then.
+AUDIT = """
+CREATE TABLE IF NOT EXISTS fabricd.test_writes (
+  id BIGSERIAL PRIMARY KEY, writer TEXT, holder TEXT, epoch BIGINT, what TEXT);
+CREATE OR REPLACE FUNCTION fabricd.test_note() RETURNS trigger AS $$ BEGIN
+  INSERT INTO fabricd.test_writes (writer, holder, epoch, what)
+    SELECT current_setting('application_name'), address, epoch, TG_TABLE_NAME FROM fabricd.lease;
+  RETURN NULL; END $$ LANGUAGE plpgsql;
+"""
+TABLES = ("nodes", "findings", "finding_history", "silences", "campaigns", "pair_results")
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Controller:
+    """A fabricd on ports of its own, with its own way to the database."""
+
+    def __init__(self, folder, name, url):
+        self.name = name
+        self.folder = folder / name
+        self.folder.mkdir()
+        self.log = self.folder / "log"
+        grpc, rest, health = free_ports(3)
+        self.grpc = f"127.0.0.1:{grpc}"
+        self.rest = f"http://127.0.0.1:{rest}"
+        self.health = f"http://127.0.0.1:{health}"
+        self.arguments = [
+            f"--grpc={self.grpc}", f"--rest=127.0.0.1:{rest}", f"--health=127.0.0.1:{health}",
+            f"--state={url}", f"--audit-log={self.folder}/audit",
+            f"--signing-key={folder}/signing-key.pem", f"--lease={LEASE:.0f}s"]
+        self.process = None
+
+    def start(self):
+        with open(self.log, "ab") as out:
+            self.process = subprocess.Popen([BIN / "fabricd", *self.arguments], stdout=out,
+                                            stderr=out)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+        if number == signal.SIGKILL:
+            self.process.wait(20)
+
+    def end(self):
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait(20)
+
+    def call(self, path, body=None, timeout=10):
+        """(status, answer); status 0: no answer."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.rest + path, data,
+                                         {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except (OSError, ValueError):
+            return 0, ""
+
+    def leads(self):
+        return self.call("/v1/version", timeout=3)[0] == 200
+
+
+class HighAvailability(unittest.TestCase):
+    def setUp(self):
+        made = tempfile.TemporaryDirectory(prefix="fabric-ha-")
+        self.addCleanup(made.cleanup)
+        self.folder = pathlib.Path(made.name)
+        self.database = postgres.Postgres()
+        self.addCleanup(self.database.close)
+        self.proxy = postgres.Proxy(self.database)
+        self.addCleanup(self.proxy.close)
+        key = self.folder / "signing-key.pem"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
+        key.chmod(0o600)
+        self.a = Controller(self.folder, "a", self.database.url(self.proxy.folder,
+                                                                application_name="a"))
+        self.b = Controller(self.folder, "b", self.database.url(application_name="b"))
+        self.both = f"{self.a.grpc},{self.b.grpc}"
+        for one in (self.a, self.b):
+            self.addCleanup(one.end)
+        self.acknowledged = set()
+        self.sent = 0
+        self.a.start()
+        self.until(self.a.leads, "a leads")
+        self.b.start()
+        self.until(lambda: self.b.call("/v1/version")[0] == 503, "b stands by")
+        self.database.sql(AUDIT + "".join(
+            f"CREATE TRIGGER test_note AFTER INSERT OR UPDATE OR DELETE ON fabricd.{table} "
+            "FOR EACH ROW EXECUTE FUNCTION fabricd.test_note();" for table in TABLES))
+
+    def until(self, condition, what, patience=PATIENCE):
+        """Returns the seconds that it took."""
+        begin = time.monotonic()
+        while not condition():
+            logs = "".join(f"--- {one.name}\n{one.log.read_text()[-3000:]}"
+                           for one in (self.a, self.b) if one.log.exists())
+            self.assertLess(time.monotonic() - begin, patience, f"{what}\n{logs}")
+            time.sleep(0.05)
+        return time.monotonic() - begin
+
+    def start_agent(self, node):
+        root = self.folder / "root"
+        if not root.exists():
+            subprocess.run([BIN / "unpack", TREE, root], check=True)
+        log = open(self.folder / f"{node}.log", "wb")
+        process = subprocess.Popen(
+            [BIN / "fabric-agent", "run", "--root", root, "--node", node, "--controller",
+             self.both], stdout=log, stderr=log)
+
+        def end():
+            log.close()
+            process.kill()
+            process.wait(20)
+
+        self.addCleanup(end)
+
+    def silence(self, controller, timeout=10):
+        """Orders a silence. Whether it was acknowledged."""
+        self.sent += 1
+        reason = f"reason {self.sent}"
+        status, _ = controller.call("/v1/silences", {
+            "silence": {"rule": "port_active", "author": "ada", "reason": reason},
+            "duration_seconds": 3600}, timeout)
+        if status == 200:
+            self.acknowledged.add(reason)
+        return status == 200
+
+    def connected(self, controller, node):
+        status, answer = controller.call(f"/v1/nodes/{node}")
+        return status == 200 and answer["summary"]["state"] == "NODE_STATE_CONNECTED"
+
+    def check_acknowledged(self, controller):
+        status, answer = controller.call("/v1/silences")
+        self.assertEqual(status, 200, answer)
+        kept = {silence["reason"] for silence in answer.get("silences", [])}
+        self.assertEqual(self.acknowledged - kept, set(), "acknowledged and lost")
+
+    def check_one_writer(self):
+        """Every write is of the holder of the lease, and an epoch has one writer."""
+        address = {"a": self.a.grpc, "b": self.b.grpc}
+        rows = self.database.sql(
+            "SELECT writer, holder, epoch FROM fabricd.test_writes ORDER BY id")
+        writers = {}
+        for writer, holder, epoch in rows:
+            self.assertEqual(address[writer], holder)
+            self.assertEqual(writers.setdefault(epoch, writer), writer)
+        epochs = [int(epoch) for _, _, epoch in rows]
+        self.assertEqual(epochs, sorted(epochs), "an older leader wrote after a newer one")
+        self.assertGreater(len(rows), 0)
+
+    def check_takeover(self, new, seconds):
+        self.check_acknowledged(new)
+        self.assertTrue(self.silence(new))
+        self.check_one_writer()
+        print(f"{self.id().rsplit('.', 1)[1]}: led after {seconds:.1f} s", flush=True)
+
+    def test_a_standby_names_the_leader_and_clients_find_it(self):
+        status, answer = self.b.call("/v1/nodes")
+        self.assertEqual(status, 503)
+        self.assertIn(f"this controller does not lead: the leader is {self.a.grpc}", answer)
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(self.b.health + "/readyz", timeout=10)
+        self.assertEqual(refused.exception.code, 503)
+        with urllib.request.urlopen(self.b.health + "/livez", timeout=10) as alive:
+            self.assertEqual(alive.status, 200)
+        for addresses, good in ((f"{self.b.grpc},{self.a.grpc}", True), (self.b.grpc, False)):
+            done = subprocess.run([BIN / "fabricctl", "--controller", addresses, "nodes"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0 if good else 3, done.stderr)
+            self.assertEqual(f"the leader is {self.a.grpc}" in done.stderr, not good, done.stderr)
+        self.start_agent("n1")
+        self.until(lambda: self.connected(self.a, "n1"), "the agent finds the leader")
+
+    def test_the_leader_is_killed(self):
+        self.start_agent("n1")
+        self.until(lambda: self.connected(self.a, "n1"), "connected")
+        self.assertTrue(self.silence(self.a))
+        status, campaign = self.a.call("/v1/campaigns", {"spec": {}})
+        began = time.monotonic()
+        self.a.signal(signal.SIGKILL)
+        self.until(self.b.leads, "b leads")
+        seconds = time.monotonic() - began
+        self.check_takeover(self.b, seconds)
+        self.until(lambda: self.connected(self.b, "n1"), "the agent is back")
+        print(f"agent back after {time.monotonic() - began:.1f} s", flush=True)
+        if status == 200:  # The campaign ended, with the reason, or is done.
+            status, now = self.b.call(f"/v1/campaigns/{campaign['id']}")
+            self.assertEqual(status, 200, now)
+            self.assertNotEqual(now["state"], "CAMPAIGN_STATE_RUNNING")
+        self.a.start()
+        self.until(lambda: self.a.call("/v1/version")[0] == 503, "a stands by")
+
+    def test_the_leader_ends_well(self):
+        began = time.monotonic()
+        self.a.signal(signal.SIGTERM)
+        self.until(self.b.leads, "b leads")
+        self.check_takeover(self.b, time.monotonic() - began)
+        self.assertEqual(self.a.process.wait(20), 0, self.a.log.read_text())
+
+    def test_the_leader_is_frozen_for_longer_than_the_lease(self):
+        self.assertTrue(self.silence(self.a))
+        began = time.monotonic()
+        self.a.signal(signal.SIGSTOP)
+        self.until(self.b.leads, "b leads")
+        self.check_takeover(self.b, time.monotonic() - began)
+        self.a.signal(signal.SIGCONT)
+        # From the first moment on nothing that it does counts.
+        while self.a.call("/v1/version", timeout=3)[0] != 503:
+            self.assertFalse(self.silence(self.a))
+        self.assertTrue(self.silence(self.b))
+        self.check_acknowledged(self.b)
+        self.check_one_writer()
+        self.until(lambda: f"the leader is {self.b.grpc}" in str(self.a.call("/v1/version")[1]),
+                   "a stands by")
+
+    def test_the_database_stops_and_starts(self):
+        self.start_agent("n1")
+        self.until(lambda: self.connected(self.a, "n1"), "connected")
+        self.assertTrue(self.silence(self.a))
+        self.database.stop(signal.SIGQUIT)
+        self.assertFalse(self.silence(self.a), "acknowledged without a database")
+        time.sleep(LEASE + 2)
+        self.assertTrue(self.connected(self.a, "n1"), "reads go on from memory")
+        self.assertFalse(self.silence(self.a))
+        self.assertFalse(self.b.leads())
+        self.database.start()
+        leader = lambda: next((one for one in (self.a, self.b) if self.silence(one)), None)
+        self.until(leader, "changes work again")
+        led = self.a if self.a.leads() else self.b
+        self.check_acknowledged(led)
+        self.check_one_writer()
+        self.until(lambda: self.connected(led, "n1"), "the agent is there")
+
+    def test_the_leader_is_cut_from_the_database(self):
+        self.start_agent("n1")
+        self.until(lambda: self.connected(self.a, "n1"), "connected")
+        self.assertTrue(self.silence(self.a))
+        began = time.monotonic()
+        self.proxy.cut()
+        self.assertFalse(self.silence(self.a, 30))
+        self.until(self.b.leads, "b leads")
+        self.check_takeover(self.b, time.monotonic() - began)
+        self.assertFalse(self.silence(self.a, 30))
+        self.until(lambda: self.connected(self.b, "n1"), "the agent finds the new leader")
+        self.proxy.mend()
+        self.until(lambda: self.a.call("/v1/version")[0] == 503, "a stands by")
+        self.check_acknowledged(self.b)
+        self.check_one_writer()
+
+    def test_the_commands_of_the_manual(self):
+        text = OPERATIONS.read_text().split("## Several controllers")[1]
+        commands = re.findall(r"^    (fabricd --grpc=.*)$", text, re.MULTILINE)
+        self.assertEqual(len(commands), 2)
+        for one in (self.a, self.b):
+            one.end()
+        self.database.sql("DROP TABLE fabricd.test_writes CASCADE; DROP FUNCTION "
+                          "fabricd.test_note CASCADE")
+        started = []
+        for number, command in enumerate(commands, 1):
+            grpc, rest, health = free_ports(3)
+            place = {f"--grpc=head{number}:9418": f"--grpc=127.0.0.1:{grpc}",
+                     f"--rest=head{number}:9419": f"--rest=127.0.0.1:{rest}",
+                     "--signing-key=/etc/fabricd/signing-key.pem":
+                         f"--signing-key={self.folder}/signing-key.pem",
+                     "--audit-log=/var/lib/fabricd/audit":
+                         f"--audit-log={self.folder}/audit{number}",
+                     "--state=postgresql://fabricd@db1,db2/fabricd?sslmode=verify-full":
+                         f"--state={self.database.url()}"}
+            words = shlex.split(command)
+            self.assertEqual(set(words[1:]), set(place))
+            one = Controller(self.folder, f"head{number}", "")
+            one.rest = f"http://127.0.0.1:{rest}"
+            one.arguments = [place[word] for word in words[1:]]
+            one.arguments.append(f"--health=127.0.0.1:{health}")
+            self.addCleanup(one.end)
+            one.start()
+            self.until(one.leads if number == 1 else lambda: one.call("/v1/version")[0] == 503,
+                       command)
+            started.append(one)
+        started[0].signal(signal.SIGKILL)
+        self.until(started[1].leads, "the second one takes over")
+
+    def test_a_state_moves_to_a_file_and_back(self):
+        self.assertTrue(self.silence(self.a))
+        url = self.database.url()
+        copy = [BIN / "fabricd", f"--state={self.folder}/copy.db", f"--copy-state-from={url}"]
+        refused = subprocess.run(copy, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("stop all controllers", refused.stderr)
+        for one in (self.a, self.b):
+            one.signal(signal.SIGTERM)
+            self.assertEqual(one.process.wait(20), 0, one.log.read_text())
+        moved = subprocess.run(copy, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(moved.returncode, 0, moved.stderr)
+        self.database.sql("DROP SCHEMA fabricd CASCADE")
+        back = subprocess.run(
+            [BIN / "fabricd", f"--state={url}", f"--copy-state-from={self.folder}/copy.db"],
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(back.returncode, 0, back.stderr)
+        self.b.start()
+        self.until(self.b.leads, "b leads")
+        self.check_acknowledged(self.b)
+
+    def test_a_dump_is_restored(self):
+        self.assertTrue(self.silence(self.a))
+        dump = self.database.home / "fabricd.dump"
+        self.database.run(postgres.programs() / "pg_dump", "--schema=fabricd", "--format=custom",
+                          f"--file={dump}", "-d", self.database.url())
+        kept = set(self.acknowledged)
+        self.assertTrue(self.silence(self.a))
+        for one in (self.a, self.b):
+            one.signal(signal.SIGTERM)
+            one.process.wait(20)
+        self.database.run(postgres.programs() / "pg_restore", "--clean", "--if-exists", "-d",
+                          self.database.url(), dump)
+        self.b.start()
+        self.until(self.b.leads, "b leads")
+        self.acknowledged = kept
+        self.check_acknowledged(self.b)
+
+    def random_fault(self, seed):
+        random_ = random.Random(seed)
+        leader = self.a if self.a.leads() else self.b
+        fault = random_.choice(["kill", "freeze", "cut", "stop", "database"])
+        for _ in range(random_.randrange(5)):
+            self.silence(leader)
+        time.sleep(random_.random() / 2)
+        if fault == "kill":
+            leader.signal(signal.SIGKILL)
+            time.sleep(random_.random() * 4)
+            leader.start()
+        elif fault == "freeze":
+            leader.signal(signal.SIGSTOP)
+            time.sleep(random_.random() * 2 * LEASE)
+            leader.signal(signal.SIGCONT)
+        elif fault == "cut":
+            self.proxy.cut()
+            time.sleep(random_.random() * 2 * LEASE)
+            self.silence(self.a, 1)
+            self.proxy.mend()
+        elif fault == "stop":
+            leader.signal(signal.SIGTERM)
+            leader.process.wait(20)
+            leader.start()
+        else:
+            self.database.stop(random_.choice([signal.SIGQUIT, signal.SIGINT]))
+            self.silence(leader, 1)
+            time.sleep(random_.random() * 2 * LEASE)
+            self.database.start()
+        return fault
+
+    def test_random_faults(self):
+        for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
+            fault = self.random_fault(seed)
+            with self.subTest(seed=seed, fault=fault):
+                self.until(lambda: any(self.silence(one, 3) for one in (self.a, self.b)),
+                           f"somebody leads after {fault}")
+                leader = self.a if self.a.leads() else self.b
+                self.until(leader.leads, "leads")
+                self.check_acknowledged(leader)
+                self.check_one_writer()
+                self.until(lambda: self.a.leads() != self.b.leads(), "exactly one leads")
+
+
+if __name__ == "__main__":
+    if postgres.programs() is None:
+        print("SKIPPED: no PostgreSQL server in /usr/lib/postgresql (package postgresql)")
+        sys.exit(77)
+    BIN = pathlib.Path(sys.argv.pop(1))
+    for option in ("--seeds", "--first-seed"):
+        if option in sys.argv:
+            at = sys.argv.index(option)
+            value = int(sys.argv[at + 1])
+            del sys.argv[at:at + 2]
+            SEEDS, FIRST_SEED = (value, FIRST_SEED) if option == "--seeds" else (SEEDS, value)
+    unittest.main(verbosity=2)
