@@ -85,7 +85,7 @@ class TestOperate(DeployTest):
         fleet = self.start(f"--rules={rules}")
         fleet.add("n1", "roce_connectx6dx")
         fleet.wait(lambda: "site.kernel" in self.rules_found(fleet), "the finding of the rule")
-        kernel = fleet.get("/v1/nodes/n1")["snapshot"]["node"]["kernelRelease"]
+        kernel = fleet.get("/v1/nodes/n1")["snapshot"]["node"]["kernel_release"]
         rules.write_text(RULE % kernel)
         fleet.process.send_signal(signal.SIGHUP)
         fleet.wait(lambda: "site.kernel" not in self.rules_found(fleet), "the new rule")
