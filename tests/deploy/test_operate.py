@@ -13,6 +13,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import tarfile
 import threading
 import time
 
@@ -85,7 +86,7 @@ class TestOperate(DeployTest):
         fleet = self.start(f"--rules={rules}")
         fleet.add("n1", "roce_connectx6dx")
         fleet.wait(lambda: "site.kernel" in self.rules_found(fleet), "the finding of the rule")
-        kernel = fleet.get("/v1/nodes/n1")["snapshot"]["node"]["kernelRelease"]
+        kernel = fleet.get("/v1/nodes/n1")["snapshot"]["node"]["kernel_release"]
         rules.write_text(RULE % kernel)
         fleet.process.send_signal(signal.SIGHUP)
         fleet.wait(lambda: "site.kernel" not in self.rules_found(fleet), "the new rule")
@@ -144,6 +145,22 @@ class TestOperate(DeployTest):
                          [])
         self.fabricctl(fleet, "node", "maintenance", "n1", "--end")
         self.assertNotIn("maintenance", self.fabricctl(fleet, "nodes"))
+
+    def test_support_bundle_is_an_archive_without_secrets(self):
+        fleet = self.start()
+        fleet.add("n1", "h100_infiniband")
+        fleet.wait(lambda: self.rules_found(fleet), "a finding")
+        path = fleet.folder / "bundle.tar"
+        self.fabricctl(fleet, "support-bundle", "--out", path)
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        with tarfile.open(path) as tar:
+            names = tar.getnames()
+            texts = [tar.extractfile(name).read().decode() for name in names]
+        self.assertIn("fabricd-bundle/nodes/n1.json", names)
+        for name, text in zip(names, texts):
+            if name.endswith(".json"):
+                json.loads(text)
+            self.assertNotIn("PRIVATE KEY", text, name)
 
     def hooks(self, address, *more, scheme="http"):
         folder = self.folder()

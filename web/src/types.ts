@@ -15,6 +15,7 @@ export interface NodeSummary {
   kernel_release: string;
   agent_version: string;
   lost_reason: string;
+  maintenance: string;
 }
 
 export interface DeviceSummary {

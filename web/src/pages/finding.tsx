@@ -101,7 +101,7 @@ function Actions({ finding, reload }: { finding: Finding; reload(): void }) {
         }}
       >
         <Field label="Note">
-          <input name="note" maxLength={500} placeholder="what is done about it" />
+          <input name="note" maxLength={500} placeholder="reason or ticket" />
         </Field>
       </Form>
       {finding.silenced ? (

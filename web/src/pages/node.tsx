@@ -145,6 +145,7 @@ export function NodePage({ name }: { name: string }) {
         ]}
       />
       {summary.lost_reason !== "" && <p class="error">Lost: {summary.lost_reason}</p>}
+      {summary.maintenance !== "" && <p>In maintenance {summary.maintenance}</p>}
       <Panel title="Ports">
         {value.devicesError !== "" ? (
           <Empty>{value.devicesError}</Empty>
