@@ -42,7 +42,7 @@ WALLS = (
     ("daemon/", _SHARED + ("subnet/", "daemon/")),
     # fabricctl makes tokens.
     ("ctl/", _SHARED + _PURE + ("daemon/access/tokens.h", "daemon/access/policy.h", "subnet/",
-                                "ctl/")),
+                                "agents/nccl/", "ctl/")),
 )
 OWN = ("base/", "proto/", "fabric/v1/", "subnet/", "agents/", "daemon/", "ctl/", "tests/")
 GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")
