@@ -7,6 +7,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/tables/cells.h"
+#include "ctl/tables/topology_graph.h"
 
 namespace fabric::ctl {
 namespace {
@@ -43,12 +44,22 @@ std::string NodesCell(const std::set<std::string>& nodes, bool all) {
   return Join(shown, ", ");
 }
 
-constexpr Option kTopologyOptions[] = {kFilterOption};
+constexpr Option kTopologyOptions[] = {
+    {.name = "as",
+     .fallback = "table",
+     .choices = "table|dot|svg",
+     .doc = "Print the links of leaf switches and nodes for Graphviz, or as a picture."},
+    kFilterOption};
 
-Result<Output> RunTopology(Client& client, const Arguments& arguments, Stream&) {
+Result<Output> RunTopology(Client& client, const Arguments& arguments, Stream& stream) {
   v1::ListDevicesRequest request;
   request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.List<v1::ListDevicesResponse>(request));
+  if (const std::string as = arguments.Text("as"); as != "table") {
+    // Complete as it is: the renderer must not change it.
+    (void)stream.Write(as == "dot" ? TopologyDot(response) : TopologySvg(response));
+    return Output();
+  }
   Output output;
   Table table{.columns = {{.title = "RAIL", .right_aligned = true},
                           {.title = "CARD"},

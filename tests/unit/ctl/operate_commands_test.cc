@@ -1,4 +1,4 @@
-// The commands node maintenance, reload, profile apply and support-bundle.
+// The commands node maintenance, reload, profile apply, support-bundle, nccl-env, topology --as.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "ctl/tar.h"
+#include "tests/testing/nodes.h"
 #include "tests/testing/temp_tree.h"
 #include "tests/unit/ctl/fake_client.h"
 
@@ -74,6 +75,56 @@ TEST(ProfileApply, SendsTheFileAndChecksItFirst) {
   EXPECT_THAT(RunWords("profile apply " + tree.path() + "/bad.yaml", controller).err,
               HasSubstr("bad.yaml:2:1"));
   EXPECT_EQ(controller.Requests<v1::ApplyProfileRequest>().size(), 1u);
+}
+
+v1::ListDevicesResponse TwoLinks() {
+  return FromText<v1::ListDevicesResponse>(R"({"devices": [
+      {"node": "n1", "device": "mlx5_0", "port": 1, "rail": 0, "leaf": "leaf \"1\" <a>",
+       "state": "PORT_STATE_ACTIVE"},
+      {"node": "n2", "device": "mlx5_0", "port": 1, "state": "PORT_STATE_DOWN"}]})");
+}
+
+TEST(TopologyGraph, DotHasAnEdgeForEachPortAndQuotesNames) {
+  FakeController controller;
+  controller.Answer<v1::ListDevicesResponse>() = TwoLinks();
+  EXPECT_EQ(RunWords("topology --as dot", controller).out, R"(graph fabric {
+  rankdir=LR;
+  node [shape=box];
+  "switch leaf \"1\" <a>" -- "n1" [label="mlx5_0/1, rail 0"];
+  "switch unknown" -- "n2" [label="mlx5_0/1", color=red, style=dashed];
+}
+)");
+}
+
+TEST(TopologyGraph, SvgHasALineForEachPortAndEscapesNames) {
+  FakeController controller;
+  controller.Answer<v1::ListDevicesResponse>() = TwoLinks();
+  const std::string svg = RunWords("topology --as svg", controller).out;
+  EXPECT_THAT(svg, HasSubstr("<svg xmlns="));
+  EXPECT_THAT(svg, HasSubstr("leaf &quot;1&quot; &lt;a&gt;</text>"));
+  EXPECT_THAT(svg, HasSubstr("<title>n2 mlx5_0/1, not ACTIVE</title>"));
+  EXPECT_THAT(svg, ::testing::Not(HasSubstr("<a>")));
+}
+
+TEST(NcclEnv, ShowsOneRowWhereNodesAgreeAndOneForEachValueWhereTheyDiffer) {
+  FakeController controller;
+  std::vector<v1::GetNodeResponse>& nodes = controller.Answers<v1::GetNodeResponse>();
+  nodes.resize(2);
+  *nodes[0].mutable_snapshot() = testing::RoceNode({.number = 1});
+  *nodes[1].mutable_snapshot() = testing::RoceNode({.number = 2});
+  const Said alike = RunWords("nccl-env n1,n2", controller);
+  EXPECT_EQ(alike.status, kExitOk) << alike.out;
+  EXPECT_THAT(alike.out, HasSubstr("2 nodes: all need the same values."));
+  EXPECT_THAT(alike.out, HasSubstr("NCCL_IB_HCA"));
+
+  FakeController other;
+  std::vector<v1::GetNodeResponse>& different = other.Answers<v1::GetNodeResponse>();
+  different.resize(2);
+  *different[0].mutable_snapshot() = testing::RoceNode({.number = 1});
+  different[1].mutable_snapshot()->mutable_node()->set_name("n2");
+  const Said differ = RunWords("nccl-env n1,n2", other);
+  EXPECT_EQ(differ.status, kExitFindings);
+  EXPECT_THAT(differ.out, HasSubstr("Without a port that NCCL can use: n2"));
 }
 
 TEST(Tar, HasNameSizeAndChecksum) {
