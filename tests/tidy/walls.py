@@ -43,7 +43,7 @@ WALLS = (
                                        "daemon/control/", "daemon/api/")),
     ("daemon/web/", _SHARED + ("daemon/api/rest/", "daemon/web/")),
     ("daemon/", _SHARED + ("subnet/", "daemon/")),
-    ("agents/nccl/", "ctl/", _SHARED + _PURE + ("subnet/", "agents/nccl/", "ctl/")),
+    ("ctl/", _SHARED + _PURE + ("subnet/", "agents/nccl/", "ctl/")),
 )
 OWN = ("base/", "proto/", "fabric/v1/", "subnet/", "agents/", "daemon/", "ctl/", "tests/")
 GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")
