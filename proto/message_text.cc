@@ -141,6 +141,22 @@ void AppendString(std::string_view text, Escapes escapes, std::string& out) {
     AppendQuoted(text, escapes, out);
 }
 
+// Base64 with padding (RFC 4648), as protobuf writes bytes.
+void AppendBase64(std::string_view bytes, std::string& out) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  out += '"';
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(bytes.size() - at, 3);
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      group = group << 8 | (i < count ? static_cast<std::uint8_t>(bytes[at + i]) : 0U);
+    for (std::size_t i = 0; i < 4; ++i)
+      out += i <= count ? kDigits[group >> (18 - 6 * i) & 63] : '=';
+  }
+  out += '"';
+}
+
 void AppendEnum(const FieldValue& value, Escapes escapes, std::string& out) {
   const int number = value.Read(&Reflection::GetEnumValue, &Reflection::GetRepeatedEnumValue);
   const auto* const name = value.field.enum_type()->FindValueByNumber(number);
@@ -177,7 +193,10 @@ void AppendScalar(const FieldValue& value, Escapes escapes, std::string& out) {
       out += value.Read(&R::GetBool, &R::GetRepeatedBool) ? "true" : "false";
       return;
     case FieldDescriptor::CPPTYPE_ENUM: AppendEnum(value, escapes, out); return;
-    case FieldDescriptor::CPPTYPE_STRING: AppendString(value.String(scratch), escapes, out); return;
+    case FieldDescriptor::CPPTYPE_STRING:
+      if (value.field.type() == FieldDescriptor::TYPE_BYTES)
+        return AppendBase64(value.String(scratch), out);
+      return AppendString(value.String(scratch), escapes, out);
     case FieldDescriptor::CPPTYPE_MESSAGE: return;
   }
 }
