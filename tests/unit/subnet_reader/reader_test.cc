@@ -10,7 +10,7 @@
 #include "proto/json.h"
 #include "subnet/checks/check.h"
 #include "subnet/files/formats.h"
-#include "subnet/mad/bytes.h"
+#include "subnet/words.h"
 #include "tests/unit/subnet_reader/fake_subnet.h"
 
 namespace fabric::agent {
@@ -74,7 +74,7 @@ TEST(SubnetReader, ReadsWhatTheFilesOfOtherToolsShow) {
     for (const subnet::Node& node : files.nodes()) {
       const std::uint32_t index = live.FindGuid(node.guid);
       ASSERT_NE(index, subnet::kNoNode) << node.description;
-      EXPECT_EQ(live.node(index).description, node.description);
+      EXPECT_EQ(NameOf(live.node(index)), NameOf(node));
       for (std::uint32_t lid = 1; lid < node.routes.size(); ++lid)
         ASSERT_EQ(live.node(index).RouteTo(lid), node.RouteTo(lid)) << node.description << lid;
     }
