@@ -147,10 +147,8 @@ inspect::InspectionOptions OptionsOf(const Settings& settings, bool captured) {
 }
 
 // What the settings of this node permit.
-Result<probe::ProbePolicy> PolicyOf(const Settings& settings, SharedState& shared) {
-  probe::ProbePolicy policy{
-      .busy_devices = settings.Text("probe-busy-devices") == "on",
-      .users = [&shared](const std::string& device) { return shared.UsersOf(device); }};
+Result<probe::ProbePolicy> PolicyOf(const Settings& settings) {
+  probe::ProbePolicy policy{.busy_devices = settings.Text("probe-busy-devices") == "on"};
   for (const std::string& kind : settings.Words("probe-kinds")) {
     std::vector<std::string_view> known;
     for (const probe::ProbeKind* one : probe::AllProbeKinds()) known.push_back(one->name);
@@ -165,6 +163,7 @@ Result<probe::ProbePolicy> PolicyOf(const Settings& settings, SharedState& share
 probe::RunnerOptions ProbingOf(const host::Host& host, host::GpuMemory* gpu_memory,
                                const std::string& root, probe::ProbePolicy policy,
                                SharedState& shared) {
+  policy.users = [&shared](const std::string& device) { return shared.UsersOf(device); };
   return {.limits = {.memory_max = probe::ProbeMemoryMax(host::MemoryLimit(host.root))},
           .policy = std::move(policy),
           .open_counters = CounterOpener(root, shared),
@@ -178,7 +177,8 @@ ServiceEnvironment EnvironmentOfService() {
           .watchdog_us = std::getenv("WATCHDOG_USEC")};
 }
 
-int Serve(const Settings& settings, host::Machine machine, const sigset_t& signals) {
+int Serve(const Settings& settings, host::Machine machine, probe::ProbePolicy policy,
+          const sigset_t& signals) {
   const ServiceEnvironment service = EnvironmentOfService();
   const std::string root = settings.Text("root");
   const SystemClock clock;
@@ -189,14 +189,11 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   if (!tls.ok()) return Fail(tls.status().In("TLS"), kUnusableFiles);
   SharedState shared(InspectorNames());
   const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
-  auto policy = PolicyOf(settings, shared);
-  if (!policy.ok()) return Fail(policy.status(), kUsage);
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
-    controller.emplace(
-        settings.Words("controller"), tls->get(), machine.host().verbs,
-        ProbingOf(machine.host(), gpu_memory.get(), root, *std::move(policy), shared), clock,
-        shared);
+    controller.emplace(settings.Words("controller"), tls->get(), machine.host().verbs,
+                       ProbingOf(machine.host(), gpu_memory.get(), root, std::move(policy), shared),
+                       clock, shared);
   auto metrics = OpenMetrics(settings, shared);
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);
 
@@ -262,7 +259,9 @@ int Run(const Settings& settings) {
   // Before the first thread: the socket for LLDP is open, and nothing else needs it.
   if (const Status dropped = host::DropNetRaw(); !dropped.ok())
     log::Warning("CAP_NET_RAW is kept: {}", dropped.message());
-  return Serve(settings, *std::move(machine), signals);
+  auto policy = PolicyOf(settings);
+  if (!policy.ok()) return Fail(policy.status(), kUsage);
+  return Serve(settings, *std::move(machine), *std::move(policy), signals);
 }
 
 int RunWithArguments(const std::vector<std::string>& words) {

@@ -41,7 +41,8 @@ class FindingRegistry {
   // these nodes are back or removed.
   // For flapping findings see lifecycle.h.
   void Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now);
-  // The same in steps: Begin, then Advance until it returns false. No other evaluation begins before.
+  // The same in steps: Begin, then Advance until it returns false. No other evaluation begins
+  // before.
   void Begin(rules::Delta delta);
   bool Advance(const fleet::Fleet& fleet, Moment now);
   // Steps of the last evaluation are left.
