@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -62,6 +63,12 @@ class CableWorld {
       if (topology_.switches()[index].name == name) bad_switch_ = index;
     loss_ = 1;
   }
+  ChannelId ChannelOf(std::size_t cable) const {
+    const auto& [index, port] = cables_[cable];
+    for (ChannelId channel = 0;; ++channel)
+      if (fabric_.routes.SwitchOf(channel) == index && fabric_.routes.PortOf(channel) == port)
+        return channel;
+  }
   std::string BadName() const {
     const auto& [index, port] = bad_;
     for (const fleet::SwitchLink& link : topology_.switches()[index].links)
@@ -113,6 +120,21 @@ class CableWorld {
   std::vector<Observation> observations_;
 };
 
+// Channels on the path of any pair; routing uses no others.
+std::set<ChannelId> UsedChannels(const Fabric& fabric) {
+  std::set<ChannelId> used;
+  std::vector<ChannelId> channels;
+  const auto ends = static_cast<std::uint32_t>(fabric.endpoints.size());
+  for (std::uint32_t from = 0; from < ends; ++from) {
+    channels.clear();
+    for (std::uint32_t to = 0; to < ends; ++to) fabric.routes.AddPath(from, to, channels);
+    std::ranges::sort(channels);
+    const auto same = std::ranges::unique(channels);
+    used.insert(channels.begin(), same.begin());
+  }
+  return used;
+}
+
 std::vector<std::string> NamesOf(const CableWorld& world) {
   std::vector<std::string> names;
   for (const CableFault& fault : FindCableFaults(world.fabric(), world.observations()))
@@ -150,15 +172,7 @@ TEST(PairsForCables, UseEachEndpointOnceAndCoverTheCables) {
     world.fabric().routes.AddPath(each.to, each.from, channels);
     seen.insert(channels.begin(), channels.end());
   }
-  std::set<ChannelId> used;  // By any pair; routing uses no others.
-  const auto ends = static_cast<std::uint32_t>(world.fabric().endpoints.size());
-  for (std::uint32_t from = 0; from < ends; ++from)
-    for (std::uint32_t to = 0; to < ends; ++to) {
-      std::vector<ChannelId> channels;
-      world.fabric().routes.AddPath(from, to, channels);
-      used.insert(channels.begin(), channels.end());
-    }
-  EXPECT_GE(seen.size(), used.size() * 95 / 100);
+  EXPECT_GE(seen.size(), UsedChannels(world.fabric()).size() * 95 / 100);
 }
 
 TEST(CableFaults, AHealthySubnetHasNone) {
@@ -210,13 +224,16 @@ TEST(CableFaults, OneBadCableOfThousandsIsNamedWithinTenRounds) {
   const TestSubnet made =
       Make(Pods{.pods = 4, .leaves = 16, .spines = 48, .cores = 96, .hosts = 16, .uplinks = 28});
   const CableWorld healthy(made);
+  const std::set<ChannelId> used = UsedChannels(healthy.fabric());
   for (int run = 0; run < kRuns; ++run) {
     CableWorld world = healthy;
-    world.Break(random() % world.cables(),
-                run % 3 == 0   ? 1
-                : run % 3 == 1 ? 0.3
-                               : 0.05,
-                run % 2 == 0);
+    // Both directions carry traffic, so that each kind of fault has an effect.
+    std::size_t cable = 0;
+    do {
+      cable = random() % world.cables();
+    } while (!used.contains(world.ChannelOf(cable)) ||
+             !used.contains(world.fabric().routes.Reverse(world.ChannelOf(cable))));
+    world.Break(cable, run % 3 == 0 ? 1 : run % 3 == 1 ? 0.3 : 0.05, run % 2 == 0);
     RunRounds(world, random(), 10);
     for (const std::string& name : NamesOf(world)) ++(name == world.BadName() ? right : wrong);
   }
