@@ -20,10 +20,10 @@ namespace {
 constexpr Duration kPatience = std::chrono::minutes(10);  // Of one answer; nobody waits for it.
 constexpr Duration kLeaseDuration = std::chrono::hours(1);
 
-constexpr std::array kTables = {"nodes",     "findings",     "finding_history", "silences",
-                                "campaigns", "pair_results", "certificates",    "schedules",
-                                "fact_logs", "fact_changes", "counter_marks",   "days",
-                                "numbers"};
+constexpr std::array kCopiedTables = {"nodes",     "findings",     "finding_history", "silences",
+                                      "campaigns", "pair_results", "certificates",    "schedules",
+                                      "fact_logs", "fact_changes", "counter_marks",   "days",
+                                      "numbers"};
 
 struct Column {
   std::string name;
@@ -73,7 +73,7 @@ Result<std::uint64_t> CopyTable(SqlDatabase& from, SqlDatabase& to, std::string_
 }
 
 Status CheckEmpty(SqlDatabase& to, const std::string& shown) {
-  for (const char* const table : kTables) {
+  for (const char* const table : kCopiedTables) {
     if (std::string_view(table) == "numbers" || std::string_view(table) == "days") continue;
     ASSIGN_OR_RETURN(const std::int64_t rows, to.Number(Format("SELECT count(*) FROM {}", table)));
     if (rows > 0)
@@ -89,7 +89,7 @@ Result<std::uint64_t> CopyTables(SqlDatabase& from, SqlDatabase& to, Database& s
   RETURN_IF_ERROR(CheckEmpty(to, to.path()));
   RETURN_IF_ERROR(to.Execute("DELETE FROM numbers; DELETE FROM days;"));
   std::uint64_t rows = 0;
-  for (const char* const table : kTables) {
+  for (const char* const table : kCopiedTables) {
     ASSIGN_OR_RETURN(const std::vector<Column> columns, ColumnsOf(sqlite, table));
     ASSIGN_OR_RETURN(const std::uint64_t copied, CopyTable(from, to, table, columns));
     rows += copied;
