@@ -117,6 +117,7 @@ TEST_F(ReconnectTest, TheSpreadOfDialsGrowsWithTheFleet) {
 
 TEST_F(ReconnectTest, AnAgentThatIsRefusedComesBackLater) {
   world_.ConnectNodes(1);
+  (void)world_.agents.TakeOthers();
   v1::AgentMessage message;
   message.mutable_hello()->mutable_node()->set_name("n1");
   message.mutable_hello()->mutable_node()->set_machine_id("another");
