@@ -78,7 +78,8 @@ class SimulatedAgent {
     clearInterval(this.sampling);
   }
   report() {
-    const snapshot = plantFaults(snapshotOf(this.number, this.rails), this.number);
+    const healthy = snapshotOf(this.number, this.rails);
+    const snapshot = this.mended ? healthy : plantFaults(healthy, this.number);
     this.stream.write({ snapshot });
     this.stream.write({ counter_table: { table_id: ++this.table, sets: counterSets(this.rails) } });
   }
@@ -172,7 +173,16 @@ export async function startFleet(address, nodes = 1024, rails = 4) {
     agents.push(new SimulatedAgent(stub, number, rails));
     if (number % 16 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  return { agents, lose: (number) => agents[number - 1].stream.end(), name: nodeName };
+  return {
+    agents,
+    lose: (number) => agents[number - 1].stream.end(),
+    mend: (name) => {
+      const agent = agents[numberOf(name) - 1];
+      agent.mended = true;
+      agent.report();
+    },
+    name: nodeName,
+  };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

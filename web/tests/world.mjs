@@ -34,7 +34,7 @@ export async function call(rest, path_, body) {
   return answer;
 }
 
-async function startFabricd(program, folder, extra = []) {
+export async function startFabricd(program, folder, extra = []) {
   const file = path.join(folder, "addresses.json");
   const log = fs.openSync(path.join(folder, "fabricd.log"), "a");
   const child = spawn(

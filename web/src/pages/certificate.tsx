@@ -143,7 +143,7 @@ export function CertificatePage({ id }: { id: string }) {
               cell: (node) => (
                 <>
                   {[...node.reasons, ...node.evidence].length === 0 ? (
-                    <span class="muted">nothing against it</span>
+                    <span class="muted">no fault found</span>
                   ) : (
                     <ul class="plain">
                       {[...node.reasons, ...node.evidence].map((line) => (

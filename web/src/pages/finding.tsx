@@ -293,7 +293,7 @@ export function FindingPage({ id }: { id: string }) {
         </Panel>
       )}
       <Panel title="History">
-        <ul class="events">
+        <ul class="events dated">
           {[...history].reverse().map((record, index) => (
             <li key={index}>
               <span class="muted">{dateTime(record.at)}</span>
