@@ -1,5 +1,6 @@
-// Signed texts and keys: whatever they hold, nothing is opened that was not signed, and what is
+// Signed texts, keys and join tokens: whatever they hold, nothing is opened that was not signed, and what is
 // base64url is so in one way alone.
+#include "base/join_token.h"
 #include "base/jws.h"
 #include "base/text.h"
 #include "tests/fuzz/fuzz.h"
@@ -18,6 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (bytes.ok()) Check(fabric::ToBase64Url(*bytes) == text, "base64url has one form");
   (void)fabric::SigningKey::FromPem(std::string(text), "f").ok();
   (void)fabric::PublicKey::FromPem(std::string(text), "f").ok();
+  (void)fabric::SigningKeysFromPem(text, "f").ok();
+  (void)fabric::PublicKeysFromPem(text, "f").ok();
+  const auto join = fabric::ParseJoinToken(text);
+  if (join.ok()) Check(ToString(*join) == text, "a join token has one form");
   const fabric::Signed own = fabric::SignJws(key, "t", text);
   Check(*fabric::OpenJws(key.Public(), "t", own) == text, "what was signed is opened");
   return 0;
