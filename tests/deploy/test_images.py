@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The container images: built without a daemon from the Debian packages, with their users, programs and
-lists of packages. Nothing is pushed."""
+"""The container images: built without a daemon from the Debian packages, with their users, programs
+and lists of packages. Nothing is pushed."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from deploytest import DEPLOY, DeployTest, main
 from test_packages import build_packages
 
 USERS = {"fabricd": "65532:65532", "fabric-agent": "0:0"}
+VERSION = {"fabricd": "--version", "fabric-agent": "version"}
 
 
 class TestImages(DeployTest):
@@ -37,7 +38,7 @@ class TestImages(DeployTest):
                 self.assertEqual(config["config"]["Entrypoint"], [f"/usr/bin/{name}"])
                 uid = int(user.split(":")[0])
                 printed = self.run_well("chroot", f"--userspec={uid}:{uid}", root,
-                                        f"/usr/bin/{name}", "--version")
+                                        f"/usr/bin/{name}", VERSION[name])
                 self.assertIn("0.1.0", printed)
                 self.check_packages(folder / f"out/{name}.spdx.json", root)
 

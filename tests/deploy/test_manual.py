@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""The manual: the site builds without a broken link, and the commands of its task pages run against a
+real fabricd with agents on captured machines."""
+
+import os
+import re
+import subprocess
+
+from deploytest import DEPLOY, ROOT, DeployTest, main
+from fleet import Fleet
+
+# Findings, or a certificate that is not PASS
+STATUSES = (0, 1, 6)
+
+
+class TestManual(DeployTest):
+    def test_the_site_has_no_broken_link_and_no_script(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import markdown"], check=False,
+                          capture_output=True).returncode:
+            self.skipTest("python3-markdown is not installed; run deploy/install-dependencies test")
+        out = self.folder()
+        self.run_well("/usr/bin/python3", "-B", DEPLOY / "manual/build.py", out)
+        pages = list(out.rglob("*.html"))
+        self.assertGreater(len(pages), 60)
+        for page in pages:
+            text = page.read_text()
+            self.assertNotIn("<script", text, page.name)
+            self.assertIn("default-src &#x27;none&#x27;; style-src &#x27;self&#x27;", text)
+        self.assertIn("First hour", (out / "index.html").read_text())
+
+    def blocks(self, page):
+        """The code blocks of a page, as one script."""
+        text = (ROOT / "docs" / page).read_text()
+        return [line[4:] for line in re.findall(r"^ {4}.*$", text, re.M)]
+
+    def run_page(self, page, change):
+        with Fleet(self.folder(), self.program) as fleet:
+            for name in ("n1", "n2"):
+                fleet.add(name, "roce_connectx6dx")
+            fleet.wait(lambda: len(fleet.get("/v1/nodes")["nodes"]) == 2, "two nodes")
+            fleet.break_node("n2", "roce_connectx6dx")
+            fleet.wait(lambda: fleet.get("/v1/findings")["findings"], "a finding")
+            environment = dict(os.environ, USER="ada", HOME=str(fleet.folder),
+                               FABRICCTL_CONTROLLER=fleet.grpc,
+                               PATH=f"{self.program('fabricctl').parent}:{os.environ['PATH']}")
+            script = ""
+            for line in self.blocks(page):
+                script += change(line, fleet) + "\n"
+                done = subprocess.run(["bash", "-c", "set -o pipefail\n" + script], text=True,
+                                      capture_output=True, timeout=120, check=False,
+                                      env=environment)
+                self.assertIn(done.returncode, STATUSES, f"{line}\n{done.stdout}\n{done.stderr}")
+                self.assertNotIn("expected", done.stderr, line)
+                if not re.match(r"[A-Z]+=", line):
+                    script = script[:-len(change(line, fleet)) - 1]  # Keep only assignments.
+
+    def test_commands_of_the_first_hour(self):
+        self.run_page("FIRST_HOUR.md", lambda line, fleet: line)
+
+    def test_examples_of_the_api(self):
+        for tool in ("curl", "jq"):
+            self.tool(tool)
+        self.run_page("API_EXAMPLES.md", lambda line, fleet: line.replace(
+            "http://127.0.0.1:9419", f"http://{fleet.rest}"))
+
+
+if __name__ == "__main__":
+    main()
