@@ -169,12 +169,12 @@ Result<PkiEntry> Pki::Issue(PkiEntry entry) {
 Status Pki::List(const std::string& kind, const std::string& name, const std::string& serial,
                  WallTime now) {
   RETURN_IF_ERROR(CheckPkiName("NAME", name));
-  const bool hex = !serial.empty() && serial.size() <= kSerialDigitsMax &&
-                   std::ranges::all_of(serial, [](unsigned char c) { return std::isxdigit(c) != 0; });
+  const bool hex =
+      !serial.empty() && serial.size() <= kSerialDigitsMax &&
+      std::ranges::all_of(serial, [](unsigned char c) { return std::isxdigit(c) != 0; });
   if (!hex)
-    return {Code::kInvalidArgument,
-            Format("--serial: expected 1 to {} hexadecimal digits, saw {}", kSerialDigitsMax,
-                   Quoted(serial))};
+    return {Code::kInvalidArgument, Format("--serial: expected 1 to {} hexadecimal digits, saw {}",
+                                           kSerialDigitsMax, Quoted(serial))};
   for (const PkiEntry& entry : entries_)
     if (entry.serial == serial)
       return {Code::kAlreadyExists,

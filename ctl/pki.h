@@ -55,9 +55,9 @@ class Pki {
   Result<std::vector<PkiEntry>> Revoke(std::string_view kind, std::string_view name,
                                        std::string_view serial, WallTime now);
 
-  // Adds a certificate that another program signed with the CA, so that it can be revoked. Its dates
-  // are not known: it counts as valid as long as the CA. INVALID_ARGUMENT unless the serial number is
-  // hexadecimal, ALREADY_EXISTS if the list has it.
+  // Adds a certificate that another program signed with the CA, so that it can be revoked. Its
+  // dates are not known: it counts as valid as long as the CA. INVALID_ARGUMENT unless the serial
+  // number is hexadecimal, ALREADY_EXISTS if the list has it.
   Status List(const std::string& kind, const std::string& name, const std::string& serial,
               WallTime now);
 

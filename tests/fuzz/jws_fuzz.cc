@@ -1,5 +1,5 @@
-// Signed texts, keys and join tokens: whatever they hold, nothing is opened that was not signed, and
-// what is base64url is so in one way alone.
+// Signed texts, keys and join tokens: whatever they hold, nothing is opened that was not signed,
+// and what is base64url is so in one way alone.
 #include "base/join_token.h"
 #include "base/jws.h"
 #include "base/text.h"

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "fabric/v1/agent.pb.h"
-#include "proto/roles.h"
 #include "proto/fabric_service.h"
+#include "proto/roles.h"
 
 namespace fabric::access {
 namespace {
