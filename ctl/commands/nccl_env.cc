@@ -15,6 +15,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr std::size_t kNcclNodesShown = 4;
+constexpr char kUndecided[] = "(undecided)";
 
 constexpr Option kNcclEnvOptions[] = {
     {.name = "NODES",
@@ -41,7 +42,7 @@ struct Needs {
 };
 
 void AddAdvice(const std::string& node, const v1::NcclAdvice& advice,
-          std::map<std::string, Needs>& all) {
+               std::map<std::string, Needs>& all) {
   const auto add = [&](const std::string& name, const std::string& value,
                        const std::string& reason) {
     Needs& needs = all[name];
@@ -50,8 +51,7 @@ void AddAdvice(const std::string& node, const v1::NcclAdvice& advice,
   };
   for (const v1::NcclVariable& one : advice.variables()) add(one.name(), one.value(), one.reason());
   for (const v1::NcclRemark& one : advice.left_unset()) add(one.name(), "", one.reason());
-  for (const v1::NcclRemark& one : advice.undecided())
-    add(one.name(), "?", "undecided: " + one.reason());
+  for (const v1::NcclRemark& one : advice.undecided()) add(one.name(), kUndecided, one.reason());
 }
 
 Result<Output> RunNcclEnv(Client& client, const Arguments& arguments, Stream&) {
@@ -75,14 +75,18 @@ Result<Output> RunNcclEnv(Client& client, const Arguments& arguments, Stream&) {
                           {.title = "REASON", .elastic = true}}};
   std::size_t differing = 0;
   for (const auto& [name, needs] : all) {
-    // Variables that no node needs are shown by -o wide of `fabric-agent nccl-env`.
+    // NCCL's default is right on all nodes.
     if (needs.nodes.size() == 1 && needs.nodes.begin()->first.empty()) continue;
-    const bool differs = needs.nodes.size() > 1;
-    differing += differs ? 1 : 0;
+    std::size_t count = 0;
+    for (const auto& [value, nodes] : needs.nodes) count += nodes.size();
+    const bool undecided = needs.nodes.size() == 1 && needs.nodes.begin()->first == kUndecided;
+    // A node without an entry does not need the variable.
+    const bool all_nodes = needs.nodes.size() == 1 && count == names.size();
+    differing += all_nodes || undecided ? 0 : 1;
     for (const auto& [value, nodes] : needs.nodes)
       table.rows.push_back({name, value.empty() ? "(not set)" : Cell(value),
                             Format("{}", nodes.size()),
-                            differs ? ListSome(nodes, kNcclNodesShown, nodes.size()) : "all",
+                            all_nodes ? "all" : ListSome(nodes, kNcclNodesShown, nodes.size()),
                             Cell(needs.reasons.at(value))});
   }
   output.before = Format("{}: {}.\n", Plural(names.size(), "node"),
