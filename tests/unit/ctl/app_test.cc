@@ -26,12 +26,11 @@ struct Mistake {
 TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
   constexpr Mistake kMistakes[] = {
       {"",
-       "expected one of status, diagnose, nodes, node, diff, devices, port, ibdev2netdev, top, "
-       "topology, findings, finding, silence, rules, validate, check, explain, profile, probe, "
-       "schedule, matrix, certify, mesh, backup, whoami, token, audit, pki, events, completion, "
-       "config, "
-       "explain-log, subnet, version; see "
-       "fabricctl --help"},
+       "expected one of status, diagnose, nodes, node, diff, devices, port, ibdev2netdev, "
+       "top, topology, nccl-env, findings, finding, silence, rules, validate, check, explain, "
+       "profile, probe, schedule, matrix, certify, mesh, backup, reload, support-bundle, "
+       "whoami, login, token, join-token, join-request, join-certificates, audit, pki, "
+       "events, completion, config, explain-log, subnet, version; see fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
       {"frobnicate", "unknown command 'frobnicate'; see fabricctl --help"},
       {"probe", "expected one of plan, run, list, cancel, show; see fabricctl probe --help"},
