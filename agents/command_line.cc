@@ -159,8 +159,7 @@ constexpr CommandSpec kCommands[] = {
 };
 constexpr Command kCommandOf[] = {Command::kRun,     Command::kInspect, Command::kIbdev2Netdev,
                                   Command::kMetrics, Command::kNcclEnv, Command::kSubnetRead,
-                                  Command::kDoctor,
-                                  Command::kVersion};
+                                  Command::kDoctor,  Command::kVersion};
 static_assert(std::size(kCommands) == std::size(kCommandOf));
 
 constexpr Option kShared[] = {{.name = "help",

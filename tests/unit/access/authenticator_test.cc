@@ -25,9 +25,9 @@ class AuthenticatorTest : public ::testing::Test {
     authenticator_.SetTokens(*TokenList::Parse(
         TokenLine({.name = "ci", .hash = HashOfSecret("good"), .roles = {v1::ROLE_VIEWER}}) +
             TokenLine({.name = "soon",
-                    .hash = HashOfSecret("short"),
-                    .roles = {v1::ROLE_ADMIN},
-                    .expires_at = kNow + 1s}),
+                       .hash = HashOfSecret("short"),
+                       .roles = {v1::ROLE_ADMIN},
+                       .expires_at = kNow + 1s}),
         "tokens"));
     authenticator_.SetBindings(
         *RoleBindings::Parse("- {identity: \"spiffe://*\", roles: [admin]}\n"

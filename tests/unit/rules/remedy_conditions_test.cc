@@ -41,9 +41,9 @@ TEST(RemedyCondition, KnownDistributionGivesTheCommandForBootParameters) {
     node.mutable_host()->set_kernel_command_line("root=/dev/sda1 pcie_aspm=off");
   }
   nodes[3].mutable_host()->set_kernel_command_line("root=/dev/sda1 pci=noaer");
-  EXPECT_THAT(CommandsOf(Judge(nodes), "kernel_command_line_equal"),
-              ::testing::AllOf(Contains(HasSubstr("pcie_aspm=off")),
-                               Contains(HasSubstr("pci=noaer"))));
+  EXPECT_THAT(
+      CommandsOf(Judge(nodes), "kernel_command_line_equal"),
+      ::testing::AllOf(Contains(HasSubstr("pcie_aspm=off")), Contains(HasSubstr("pci=noaer"))));
 }
 
 TEST(RemedyCondition, DataPriorityOfTheProfileGivesThePfcCommand) {
