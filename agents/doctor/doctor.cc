@@ -33,10 +33,10 @@ constexpr Grant kSockets = {"Internet sockets", "RestrictAddressFamilies=AF_INET
                             "a seccompProfile that allows AF_INET"};
 constexpr Grant kNetAdmin = {
     "CAP_NET_ADMIN", "CapabilityBoundingSet=CAP_NET_ADMIN and AmbientCapabilities=CAP_NET_ADMIN",
-    "securityContext.capabilities.add: [NET_ADMIN]"};
+    "securityContext.capabilities.add: [NET_ADMIN]", CAP_NET_ADMIN};
 constexpr Grant kSysAdmin = {
     "CAP_SYS_ADMIN", "CapabilityBoundingSet=CAP_SYS_ADMIN and AmbientCapabilities=CAP_SYS_ADMIN",
-    "securityContext.capabilities.add: [SYS_ADMIN]"};
+    "securityContext.capabilities.add: [SYS_ADMIN]", CAP_SYS_ADMIN};
 constexpr Grant kSyslog = {
     "CAP_SYSLOG",
     "CapabilityBoundingSet=CAP_SYSLOG, AmbientCapabilities=CAP_SYSLOG, ProtectKernelLogs=no and "
@@ -50,13 +50,13 @@ constexpr Grant kMemlock = {"locked memory", "LimitMEMLOCK=infinity",
                             "securityContext.capabilities.add: [IPC_LOCK]"};
 constexpr Grant kPtrace = {
     "CAP_SYS_PTRACE", "CapabilityBoundingSet=CAP_SYS_PTRACE and AmbientCapabilities=CAP_SYS_PTRACE",
-    "securityContext.capabilities.add: [SYS_PTRACE]"};
+    "securityContext.capabilities.add: [SYS_PTRACE]", CAP_SYS_PTRACE};
 constexpr Grant kHostPid = {"the PID namespace of the host", "run the agent outside a container",
                             "hostPID: true"};
 constexpr Grant kReadSearch = {
     "CAP_DAC_READ_SEARCH",
     "CapabilityBoundingSet=CAP_DAC_READ_SEARCH and AmbientCapabilities=CAP_DAC_READ_SEARCH",
-    "securityContext.capabilities.add: [DAC_READ_SEARCH]"};
+    "securityContext.capabilities.add: [DAC_READ_SEARCH]", CAP_DAC_READ_SEARCH};
 constexpr Grant kClock = {"adjtimex(2)", "drop-in fabric-agent-clock.conf",
                           "a seccompProfile that allows adjtimex"};
 
@@ -261,6 +261,12 @@ std::vector<Feature> Examine(const host::Host& host, const host::Privileges& pri
     Feature feature = row.examine(machine);
     feature.name = row.name;
     feature.use = row.use;
+    if (feature.grant != nullptr && feature.grant->capability >= 0 &&
+        host::HasCapability(privileges, feature.grant->capability)) {
+      feature.state = State::kFails;
+      feature.reason += Format(", although the process has {}", feature.grant->permission);
+      feature.grant = nullptr;
+    }
     features.push_back(std::move(feature));
   }
   return features;

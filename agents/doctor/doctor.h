@@ -23,6 +23,9 @@ struct Grant {
   std::string_view permission;  // "CAP_NET_ADMIN"
   std::string_view systemd;  // Lines of a drop-in of fabric-agent.service, or the shipped drop-in
   std::string_view kubernetes;  // Field of the pod or its securityContext
+  // CAP_* that alone gives it; -1: none. A process that has it and is denied fails for another
+  // reason.
+  int capability = -1;
 };
 
 struct Feature {

@@ -40,7 +40,9 @@ TEST(CommandLine, LeavesTheWordsAfterRunToTheSettings) {
 
 TEST(CommandLine, WhatCannotBeMeantIsOneLineThatNamesIt) {
   for (const auto& [words, named] : std::vector<std::pair<std::vector<const char*>, const char*>>{
-           {{}, "expected one of run, inspect, ibdev2netdev, metrics, nccl-env, version"},
+           {{},
+            "expected one of run, inspect, ibdev2netdev, metrics, nccl-env, subnet, doctor, "
+            "version"},
            {{"inspekt"}, "unknown command 'inspekt'; did you mean 'inspect'?"},
            {{"-x"}, "unknown option '-x'; see fabric-agent --help"},
            {{"inspect", "--rot", "x"}, "unknown option '--rot'; did you mean '--root'?"},

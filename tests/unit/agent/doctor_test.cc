@@ -121,6 +121,15 @@ TEST_F(Doctor, AContainerWithoutTheHostsProcessesNeedsHostPid) {
   ExpectMissing("job environment", "the PID namespace of the host");
 }
 
+TEST_F(Doctor, ACapabilityThatTheProcessHasIsNotTheMissingPermission) {
+  privileges_.environment = kDenied;
+  privileges_.capabilities = std::uint64_t{1} << CAP_SYS_PTRACE;
+  const Feature feature = Of("job environment");
+  EXPECT_EQ(feature.state, State::kFails);
+  EXPECT_EQ(feature.grant, nullptr);
+  EXPECT_THAT(feature.reason, HasSubstr("although the process has CAP_SYS_PTRACE"));
+}
+
 TEST_F(Doctor, AModuleThatDoesNotAnswerIsNoMissingPermission) {
   host_->ethtool.module_status = Status(Code::kUnavailable, "no module");
   EXPECT_EQ(Of("modules").state, State::kNotNeeded);

@@ -145,6 +145,10 @@ TEST(Handlers, ThereIsOneForEveryUnaryRpcAndNoOther) {
     const MethodDescriptor& method = *one;
     EXPECT_TRUE(requests.insert(method.input_type()).second)
         << method.name() << ": the type of its request names the rpc, so no other may have it";
+    // daemon/reloader.h
+    if (method.input_type() == v1::ReloadRequest::descriptor() ||
+        method.input_type() == v1::ApplyProfileRequest::descriptor())
+      continue;
     if (const AccessHandler* const access = FindAccessHandler(*method.input_type())) {
       EXPECT_EQ(access->response(), method.output_type()) << method.name();
       EXPECT_EQ(control::FindHandler(*method.input_type()), nullptr) << method.name();
