@@ -30,6 +30,12 @@ constexpr Option kLoginOptions[] = {
      .doc = "CA of the issuer's certificate (PEM). Default: the CAs of the system."},
 };
 
+// UNAVAILABLE is about fabricd: its hint would name the wrong program.
+Result<https::Answer> OfIssuer(Result<https::Answer> answer) {
+  if (answer.status().code() != Code::kUnavailable) return answer;
+  return Status(Code::kFailedPrecondition, answer.status().message());
+}
+
 Result<LoginCalls> CallsOf(const Arguments& arguments) {
   https::Limits limits;
   if (arguments.Has("issuer-ca")) {
@@ -38,11 +44,11 @@ Result<LoginCalls> CallsOf(const Arguments& arguments) {
   return LoginCalls{
       .get = [limits](const std::string& url) -> Result<https::Answer> {
         ASSIGN_OR_RETURN(const https::Url parsed, https::ParseUrl(url));
-        return https::Get(parsed, limits);
+        return OfIssuer(https::Get(parsed, limits));
       },
       .post = [limits](const std::string& url, const std::string& form) -> Result<https::Answer> {
         ASSIGN_OR_RETURN(const https::Url parsed, https::ParseUrl(url));
-        return https::Post(parsed, form, limits);
+        return OfIssuer(https::Post(parsed, form, limits));
       }};
 }
 
