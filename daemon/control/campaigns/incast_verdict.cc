@@ -84,9 +84,9 @@ std::string Line(std::string_view what, std::vector<std::pair<std::string, std::
   return Format("{}: {}", what, ListSome(words, kEndsTold));
 }
 
-class Judge {
+class IncastJudge {
  public:
-  explicit Judge(const IncastBurst& burst) : burst_(burst) {
+  explicit IncastJudge(const IncastBurst& burst) : burst_(burst) {
     *report_.mutable_receiver() = burst.receiver.deltas.port();
     report_.set_senders(static_cast<std::uint32_t>(burst.senders.size()));
     *report_.add_counter_deltas() = burst.receiver.deltas;
@@ -246,7 +246,7 @@ class Judge {
 }  // namespace
 
 v1::IncastReport JudgeIncast(const IncastBurst& burst) {
-  return Judge(burst).Run();
+  return IncastJudge(burst).Run();
 }
 
 void MergeDeltas(const v1::PortCounterDeltas& more, v1::PortCounterDeltas& into) {
