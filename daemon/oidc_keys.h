@@ -22,7 +22,7 @@ struct OidcKeysOptions {
   https::Fetch fetch;
   Duration every = std::chrono::minutes(5);
   Duration after_failure = std::chrono::seconds(30);
-  // Shortest time between two fetches, whatever tokens name.
+  // Minimum time between two fetches.
   Duration pause = std::chrono::seconds(10);
   // Keys that could not be fetched again for this time are not used any more.
   Duration age_max = std::chrono::hours(24);

@@ -35,7 +35,7 @@ struct Answer {
 };
 
 // TLS 1.2 or newer; the certificate must be valid for the host. UNAVAILABLE with the URL and the
-// reason if there is no answer in time, RESOURCE_EXHAUSTED if it is too long. An answer with an
+// reason without an answer in time, RESOURCE_EXHAUSTED if it is too long. An answer with an
 // error status is an answer.
 Result<Answer> Get(const Url& url, const Limits& limits);
 // `form`: application/x-www-form-urlencoded

@@ -53,7 +53,7 @@ class Notifier final : public control::EventListener {
   ~Notifier() override;
 
   void OnEvent(const v1::Event& event) override;
-  // Drops what is queued and waits for the threads: at most as long as one attempt.
+  // Drops the queue and waits for the threads: at most as long as one attempt.
   void Stop();
   std::vector<ReceiverCounts> Counts() const;
 

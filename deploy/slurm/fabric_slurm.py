@@ -233,7 +233,7 @@ class Scheduler:
         status, _, error = self.command("fabricctl", "certify", "verify", str(path), "--key",
                                         self.settings["certificate-key"], "--nodes", nodes)
         if status != expected:
-            raise Failure(f"certificate refused: exit status {status}, expected {expected}: {error}")
+            raise Failure(f"certificate: expected exit status {expected}, saw {status}: {error}")
 
     def certify(self, nodes, job):
         """Returns the exit status of fabricctl certify, the file, and the certificate or None."""
@@ -343,33 +343,25 @@ def show(scheduler):
 
 
 def slurm_topology(devices):
-    """topology.conf for topology/tree. Leaves that share nodes are one switch, because a node of Slurm
-    is in one: with a leaf for each rail, these are the nodes of a unit. Returns text, nodes left out."""
-    group = {}  # Leaf to the first leaf of its group
-
-    def first(leaf):
-        while group[leaf] != leaf:
-            leaf = group[leaf]
-        return leaf
-
-    leaf_of, without = {}, set()
+    """topology.conf for topology/tree, and the nodes that it omits. Leaves that share nodes are
+    one switch, because a node of Slurm is below one switch only."""
+    leaves_of = {}
     for port in devices:
-        leaf = port.get("leaf", "")
-        if not leaf:
-            without.add(port["node"])
-            continue
-        group.setdefault(leaf, leaf)
-        known = first(leaf_of.setdefault(port["node"], leaf))
-        one, other = sorted((known, first(leaf)))
-        group[other] = one
-    switches = {}
-    for node, leaf in leaf_of.items():
-        switches.setdefault(re.sub(r"[^\w.-]", "_", first(leaf)), []).append(node)
+        leaf = port.get("leaf")
+        leaves_of.setdefault(port["node"], set()).update([leaf] if leaf else [])
+    groups = []  # Leaves, nodes
+    for node, leaves in leaves_of.items():
+        same = [group for group in groups if group[0] & leaves]
+        groups = [group for group in groups if not group[0] & leaves]
+        groups.append((leaves.union(*(group[0] for group in same)),
+                       [node] + [name for group in same for name in group[1]]))
+    switches = {re.sub(r"[^\w.-]", "_", min(leaves)): nodes for leaves, nodes in groups if leaves}
     lines = [f"SwitchName={name} Nodes={','.join(sorted(nodes))}"
              for name, nodes in sorted(switches.items())]
     if len(switches) > 1:
         lines.append(f"SwitchName=fabric Switches={','.join(sorted(switches))}")
-    return "".join(line + "\n" for line in lines), sorted(without - leaf_of.keys())
+    return "".join(line + "\n" for line in lines), sorted(
+        node for node, leaves in leaves_of.items() if not leaves)
 
 
 def topology(scheduler):
@@ -380,15 +372,14 @@ def topology(scheduler):
         raise Failure(f"fabricctl devices: exit status {status}: {error}")
     made, without = slurm_topology(json.loads(text).get("devices", []))
     if not made:
-        raise Failure("no leaf switch is known: fabricd learns them by LLDP or from a topology file")
+        raise Failure("no leaf switch is known: expected LLDP or a topology file")
     for name in without:
         log(f"{name}: its leaf switch is not known; left out")
     print(made, end="")
     return 0
 
 
-COMMANDS = {"prolog": prolog, "check": check, "resume": resume, "list": show,
-            "topology": topology}
+COMMANDS = {"prolog": prolog, "check": check, "resume": resume, "list": show, "topology": topology}
 
 
 def main(words):
@@ -401,7 +392,8 @@ def main(words):
         return COMMANDS[words[0]](Scheduler(read_settings(path)))
     except (Failure, OSError, ValueError, KeyError) as error:
         log(f"{words[0]}: {error}")
-        return 1 if words[0] in ("resume", "list", "topology") else 0  # A defect of this program stops no job.
+        # A defect of this program stops no job.
+        return 1 if words[0] in ("resume", "list", "topology") else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The manual: the site builds without a broken link, and the commands of its task pages run against a
-real fabricd with agents on captured machines."""
+"""The manual: the site builds without a broken link, and the commands of its task pages run against
+a real fabricd with agents on captured machines."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A real fabricd in operation: reload by SIGHUP and by fabricctl, profile apply, maintenance, a signed
-webhook, and syslog over UDP."""
+"""A real fabricd in operation: reload by SIGHUP and by fabricctl, profile apply, maintenance, a
+signed webhook, and syslog over UDP."""
 
 import contextlib
 import hashlib

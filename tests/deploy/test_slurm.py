@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The Slurm programs: limits as tables, and a real slurmctld with 16 slurmd.
 
-Certificates that fail are those of a real fabricd with agents on captured machines. Certificates that
-pass come from a program in place of `fabricctl certify`, because this machine has no fabric. All else
-is real: slurmctld, slurmd, scontrol, and fabric-agent with fabricctl check.
+Certificates that fail are those of a real fabricd with agents on captured machines. Certificates
+that pass come from a program in place of `fabricctl certify`, because this machine has no fabric.
+All else is real: slurmctld, slurmd, scontrol, and fabric-agent with fabricctl check.
 """
 
 import getpass

@@ -1,9 +1,9 @@
-"""Incidents of incidents.txt, played as an operator would: fabric-agent inspect --root TREE, fabricctl
-check FILES, fabricctl explain-log FILE.
+"""Incidents of incidents.txt, played as an operator would: fabric-agent inspect --root TREE,
+fabricctl check FILES, fabricctl explain-log FILE.
 
     == name
     source: where it was reported
-    tree: NAME [xN]     machine of tests/fixtures, N copies with names, addresses and ids of their own
+    tree: NAME [xN]     machine of tests/fixtures, N copies with their own names, addresses and ids
     each: WORD...       the following edits with EACH are made for each of these words
     edit: [N:] set PATH VALUE | append PATH TEXT | remove PATH | replace PATH OLD => NEW
                         on node N, without it on the first

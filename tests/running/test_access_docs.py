@@ -91,7 +91,8 @@ class AccessDocsTest(TlsWorld):
                           "pki revoke"})
         token = None
         for command in commands:
-            if command.startswith(("fabricctl join-request approve", "fabricctl join-request deny")):
+            if command.split()[:3] in (["fabricctl", "join-request", "approve"],
+                                       ["fabricctl", "join-request", "deny"]):
                 command = command.replace(command.split()[3], self.waiting_request(), 1)
             out = self.shell(command.replace("/root/fabricd-pki", str(self.pki)))
             if command.startswith("fabricctl join-token create"):

@@ -117,7 +117,8 @@ class TlsTest(TlsWorld):
                                  ("grpc", "127.0.0.1.example.org:0")):
             with self.subTest(address):
                 done = subprocess.run(
-                    [tls_world.BIN / "fabricd", f"--{setting}={address}", f"--state={self.folder}/s.db"],
+                    [tls_world.BIN / "fabricd", f"--{setting}={address}",
+                     f"--state={self.folder}/s.db"],
                     text=True, capture_output=True, timeout=20, check=False)
                 self.assertEqual(done.returncode, 2)
                 [line] = [line for line in done.stderr.splitlines() if line.startswith("fabricd: ")]
@@ -138,8 +139,9 @@ class TlsTest(TlsWorld):
                 (["--tls=off", "--tls-ca=c"], 2,
                  "--tls-ca: expected no certificates with tls: off")):
             with self.subTest(words):
-                done = subprocess.run([tls_world.BIN / "fabricd", f"--state={self.folder}/s.db", *words],
-                                      text=True, capture_output=True, timeout=20, check=False)
+                done = subprocess.run(
+                    [tls_world.BIN / "fabricd", f"--state={self.folder}/s.db", *words],
+                    text=True, capture_output=True, timeout=20, check=False)
                 self.assertEqual(done.returncode, status)
                 self.assertIn(message, done.stderr)
         # Status 1: systemd starts the agent again, and the files can be there then.

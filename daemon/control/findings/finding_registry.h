@@ -48,7 +48,7 @@ class FindingRegistry {
   // Steps of the last evaluation are left.
   bool busy() const { return work_.has_value(); }
 
-  // All rules judge anew: open findings that the next Take does not find are resolved.
+  // All rules judge again: open findings that the next Take does not find are resolved.
   void ExpectAll();
 
   // Opens waiting findings, resolves those whose hold time is over, ends silences.
