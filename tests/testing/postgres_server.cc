@@ -114,6 +114,8 @@ void PostgresServer::Signal(int signal) const {
 void PostgresServer::Sql(const std::string& statement) const {
   const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(url().c_str()),
                                                                 &PQfinish);
+  PQsetNoticeProcessor(
+      connection.get(), [](void*, const char*) {}, nullptr);
   const std::unique_ptr<PGresult, decltype(&PQclear)> answer(
       PQexec(connection.get(), statement.c_str()), &PQclear);
   const ExecStatusType status = PQresultStatus(answer.get());
