@@ -130,11 +130,27 @@ std::string RoleText(const MethodDescriptor& method) {
   return RoleNames(access::NeedOf(method).any_of);
 }
 
+// "Lists all nodes" of "Lists all nodes. Lost ones too."
+std::string FirstSentence(const std::string& text) {
+  std::string sentence = text.substr(0, text.find(". "));
+  if (sentence.ends_with('.')) sentence.pop_back();
+  return sentence;
+}
+
+// "nodes" of "/v1/nodes/{name}:diff"
+std::string TagOf(std::string_view path) {
+  constexpr std::string_view kPrefix = "/v1/";
+  if (path.starts_with(kPrefix)) path.remove_prefix(kPrefix.size());
+  return std::string(path.substr(0, path.find_first_of("/:")));
+}
+
 Json Operation(const Route& route) {
   const MethodDescriptor& method = *route.method;
   const std::string json = "application/json";
   Json operation = {{"operationId", method.name()}};
   AddDescription(method, operation);
+  operation["summary"] = FirstSentence(operation.value("description", method.name()));
+  operation["tags"] = Json::array({TagOf(route.path)});
   operation["x-required-role"] = RoleText(method);
   operation["parameters"] = Parameters(route);
   if (route.body)
@@ -268,13 +284,32 @@ std::string MethodSection(const Route& route) {
                        answer, LowerCase(answer));
 }
 
+// Each resource once, in the order of the methods.
+Json Tags(const std::vector<Route>& routes) {
+  std::vector<std::string> seen;
+  Json tags = Json::array();
+  for (const Route& route : routes) {
+    std::string tag = TagOf(route.path);
+    if (std::ranges::find(seen, tag) != seen.end()) continue;
+    tags.push_back({{"name", tag}});
+    seen.push_back(std::move(tag));
+  }
+  return tags;
+}
+
 }  // namespace
 
 std::string OpenApiJson(const ServiceDescriptor& service, std::string_view version) {
   const std::vector<Route> routes = Routes(service);
   const Json document = {
       {"openapi", "3.0.3"},
-      {"info", {{"title", service.full_name()}, {"version", version}}},
+      {"info",
+       {{"title", service.full_name()},
+        {"description", "Public API of fabricd: nodes, findings, probes and certificates."},
+        {"license", {{"name", "Apache-2.0"}}},
+        {"version", version}}},
+      {"servers", Json::array({{{"url", "/"}}})},
+      {"tags", Tags(routes)},
       {"paths", Paths(routes)},
       {"components",
        {{"schemas", Schemas(routes)},

@@ -4,6 +4,9 @@
 #include <google/protobuf/struct.pb.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "fabric/v1/fabric.pb.h"
 #include "proto/json.h"
 
@@ -32,6 +35,24 @@ TEST(OpenApiJson, IsJsonWithEveryPath) {
   EXPECT_EQ(campaigns.count("get"), 1u);
   EXPECT_EQ(campaigns.count("post"), 1u);
   EXPECT_EQ(Member(document, "info").fields().at("version").string_value(), "1.2.3");
+}
+
+TEST(OpenApiJson, EachOperationHasASummaryAndATagOfTheList) {
+  google::protobuf::Struct document;
+  ASSERT_TRUE(FromJson(OpenApiJson(Service(), "1"), document).ok());
+  std::set<std::string> known;
+  for (const auto& tag : document.fields().at("tags").list_value().values())
+    EXPECT_TRUE(known.insert(tag.struct_value().fields().at("name").string_value()).second);
+  EXPECT_TRUE(known.contains("nodes"));
+  for (const auto& [path, methods] : Member(document, "paths").fields())
+    for (const auto& [verb, operation] : methods.struct_value().fields()) {
+      const auto& fields = operation.struct_value().fields();
+      const std::string summary = fields.at("summary").string_value();
+      EXPECT_FALSE(summary.empty()) << path;
+      EXPECT_FALSE(summary.ends_with('.')) << path;
+      ASSERT_EQ(fields.at("tags").list_value().values_size(), 1) << path;
+      EXPECT_TRUE(known.contains(fields.at("tags").list_value().values(0).string_value())) << path;
+    }
 }
 
 TEST(OpenApiJson, EveryReferenceHasItsSchema) {
