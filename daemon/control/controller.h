@@ -90,7 +90,7 @@ class Controller {
   // Signs certificates from now on.
   void SetSigningKey(SigningKey key);
 
-  // Replaces the profile and the custom rules. All rules judge all nodes again, over the next Ticks.
+  // Replaces the profile and the custom rules. All rules judge all nodes again, in the next Ticks.
   // Running campaigns and certificates keep their expectations.
   void SetPolicy(Policy policy, Moment now);
 

@@ -25,7 +25,7 @@ class Evaluator {
   Evaluator(const profile::Profile& profile, std::span<const rules::NodeRule> custom_rules,
             Moment now);
 
-  // Judges these nodes, which are all of the fleet, again by another profile and other custom rules.
+  // Judges these nodes (the whole fleet) again, by another profile and other custom rules.
   void SetPolicy(const profile::Profile& profile, std::span<const rules::NodeRule> custom_rules,
                  std::set<std::string> nodes);
   // After a restart: delays evaluation until these nodes have reported, or until the time is over.

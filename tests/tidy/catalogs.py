@@ -22,8 +22,8 @@ def entries(text):
 
 
 def names(entry):
-    """A pattern for probe_run, "probe run" and ProbeRun."""
-    snake = r"[_ ]".join(re.escape(part) for part in entry.split("_"))
+    """A pattern for probe_run, "probe run", "probe-run" and ProbeRun."""
+    snake = r"[-_ ]".join(re.escape(part) for part in entry.split("_"))
     camel = "".join(part.capitalize() for part in entry.split("_"))
     return re.compile(rf"(?<![a-z0-9_])(?:{snake})(?![a-z0-9_])|(?<![A-Za-z]){camel}(?![a-z])")
 
@@ -34,11 +34,12 @@ class _Text:
     def __init__(self, text):
         self.text = text
         self.words = set(re.findall(r"[a-z0-9_]+", text))
+        self.joined = re.sub("[- ]", "_", text)
 
     def has(self, entry):
         camel = "".join(part.capitalize() for part in entry.split("_"))
         return entry in self.words or bool(
-            (camel in self.text or entry.replace("_", " ") in self.text)
+            (camel in self.text or entry in self.joined)
             and names(entry).search(self.text))
 
 
