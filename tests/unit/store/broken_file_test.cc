@@ -260,8 +260,12 @@ TEST_F(BrokenFile, ABackupInStepsHasWhatIsWrittenMeanwhile) {
       ASSERT_TRUE(step.ok()) << step.status().message();
       done = *step;
       (*steps)->Flush();
-      if (count == 2) ASSERT_TRUE((*store)->PutNode(Node("meanwhile", 10), {}).ok());
-      if (count == 3) ASSERT_TRUE((*store)->DeleteNode("large7").ok());
+      if (count == 2) {
+        ASSERT_TRUE((*store)->PutNode(Node("meanwhile", 10), {}).ok());
+      }
+      if (count == 3) {
+        ASSERT_TRUE((*store)->DeleteNode("large7").ok());
+      }
     }
     EXPECT_GT(count, 4);
   }
