@@ -1,11 +1,9 @@
 """fabric-agent subnet read against a real ibsim and opensm (Debian: ibsim-utils, opensm).
 
-Reads by both transports, compares with ibnetdiscover and dump_lfts, and makes faults: each has its
-finding and no other.
+Compares with ibnetdiscover and dump_lfts, and makes faults: each has its finding and no other.
 """
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -22,14 +20,13 @@ class Reader:
     def __init__(self, agent, subnet):
         self.agent, self.subnet = agent, subnet
 
-    def read(self, *options, umad=False):
+    def read(self, *options):
         """Returns the file of a snapshot, and its content."""
         path = self.subnet.folder / "subnet.json"
-        here = ["-C", "ibsim0"] if umad else ["--ibsim", self.subnet.env["IBSIM_SOCKNAME"],
-                                               "--ibsim-node", HOSTS["n3"]]
-        environment = dict(self.subnet.env) if umad else dict(os.environ)
-        done = subprocess.run([self.agent, "subnet", "read", *here, *options], env=environment,
-                              cwd=self.subnet.folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [self.agent, "subnet", "read", "--ibsim", self.subnet.env["IBSIM_SOCKNAME"],
+             "--ibsim-node", HOSTS["n3"], *options], cwd=self.subnet.folder, capture_output=True,
+            text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         path.write_text(done.stdout)
         return str(path), json.loads(done.stdout)
@@ -38,7 +35,8 @@ class Reader:
 def links(fabricctl, *files):
     done = subprocess.run([fabricctl, "subnet", "links", "-o", "json", *files],
                           capture_output=True, text=True, check=True)
-    return sorted((link["from_guid"], link["from_port"], link["to_guid"], link["to_port"])
+    return sorted(sorted(((link["from_guid"], link["from_port"]),
+                          (link["to_guid"], link["to_port"])))
                   for link in json.loads(done.stdout)["links"])
 
 
@@ -118,12 +116,10 @@ def main():
             assert content["reader"].startswith("n3 ") or "ibsim" in content["reader"], content
             assert not content.get("not_covered"), content["not_covered"]
             compare_with_tools(fabricctl, reader, snapshot)
-            same, _ = reader.read(umad=True)
-            assert check(fabricctl, [same]) == []
             check_faults(fabricctl, reader)
         finally:
             subnet.close()
-    print("read by the sockets of ibsim and by umad; each fault has its finding")
+    print("the snapshot agrees with other tools; each fault has its finding")
 
 
 main()
