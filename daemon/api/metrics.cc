@@ -245,11 +245,9 @@ void AuditDropped(const MetricsInput& input, MetricFamily& family) {
 }
 
 void Notifications(const MetricsInput& input, MetricFamily& family) {
-  for (const NotificationNumbers& one : input.notifications) {
-    Add(family, {{"receiver", one.receiver}, {"result", "sent"}}, static_cast<double>(one.sent));
-    Add(family, {{"receiver", one.receiver}, {"result", "dropped"}},
-        static_cast<double>(one.dropped));
-  }
+  for (const NotificationNumbers& one : input.notifications)
+    for (const auto& [result, count] : {std::pair("sent", one.sent), {"dropped", one.dropped}})
+      Add(family, {{"receiver", one.receiver}, {"result", result}}, static_cast<double>(count));
 }
 
 void NotificationsPending(const MetricsInput& input, MetricFamily& family) {
@@ -287,8 +285,7 @@ constexpr Family kFamilies[] = {
     {"fabric_campaign_probes", MetricType::Gauge, "Probes of these campaigns, by result.", &Probes},
     {"fabric_probe_latency_seconds", MetricType::Gauge,
      "Median RDMA write latency of a pair: minimum, median (within 1 %) and maximum over the pairs "
-     "of "
-     "a rail in the newest campaign since the start.",
+     "of a rail in the newest campaign since the start.",
      &Latency},
     {"fabric_probe_bandwidth_bytes_per_second", MetricType::Gauge,
      "Mean RDMA write bandwidth of a pair: minimum, median (within 1 %) and maximum over the pairs "
@@ -298,8 +295,7 @@ constexpr Family kFamilies[] = {
      "Mesh pings in the newest windows, by rail and result.", &MeshPings},
     {"fabric_mesh_round_trip_seconds", MetricType::Gauge,
      "Median network round-trip time between two leaves in the newest mesh windows: minimum, "
-     "median "
-     "(within 1 %) and maximum over the pairs of leaves of a rail.",
+     "median (within 1 %) and maximum over the pairs of leaves of a rail.",
      &MeshRoundTrip},
     {"fabric_mesh_leaf_pings", MetricType::Gauge,
      "Mesh pings from or to a leaf in the newest windows, by leaf and result.", &MeshLeafPings},
@@ -342,8 +338,7 @@ constexpr Family kFamilies[] = {
      "1: the TLS files on disk are invalid, and the previous ones are in use.", &TlsRefused},
     {"fabric_infiniband_topology_ports", MetricType::Gauge,
      "Active InfiniBand ports by their entry in the topology file: placed, other_lid (the LID "
-     "differs; "
-     "the file may be old), unknown.",
+     "differs; the file may be old), unknown.",
      &TopologyPorts},
     {"fabric_infiniband_topology_made_seconds", MetricType::Gauge,
      "Creation time of the InfiniBand topology file, seconds since 1970.", &TopologyMadeAt},
