@@ -123,7 +123,7 @@ TEST(BondMembersSettings, ThatOneMemberDoesNotReportAreUnknown) {
   std::vector<std::string> titles;
   for (const v1::Finding& finding : evaluation.findings)
     if (finding.rule() == "bond_members_settings_equal") titles.push_back(finding.title());
-  EXPECT_THAT(titles, ElementsAre("trust and ETS of rail1 could not be read, other members of the "
+  EXPECT_THAT(titles, ElementsAre("trust, ETS of rail1 could not be read, other members of the "
                                   "bond bond0 have them"));
 }
 
