@@ -92,7 +92,7 @@ class JoinTest(TlsWorld):
         self.join("n6", token)
         self.until_logged(controller, self.connected("n6"))
         self.ctl("join-token", "delete", "rack")
-        self.assertIn("There are no join tokens", self.ctl("join-token", "list").stdout)
+        self.assertIn("There are no join tokens", self.ctl("join-token", "list").stderr)
         self.until_logged(self.join("n7", token), "the join token is not known")
 
     def test_a_request_without_token_waits_for_approval(self):
