@@ -96,14 +96,17 @@ void CertificateMemory::Take(const v1::PairResult& result) {
   if (measure == v1::MEASURE_BANDWIDTH && said.has_bandwidth())
     tested.memory.set_host_bandwidth_bps(said.bandwidth().mean_bps());
   if (measure != v1::MEASURE_GPU_MEMORY) return;
-  // Cancelled, a late host or an agent that is away: no statement about the memory.
+  // Cancelled, a late host, an agent that is away, or a port that fails between host memory, too:
+  // no statement about the memory.
+  const bool of_gpu =
+      said.status() == v1::PROBE_STATUS_FAILED && tested.memory.has_host_bandwidth_bps();
   if (said.status() != v1::PROBE_STATUS_OK && said.status() != v1::PROBE_STATUS_REFUSED &&
-      said.status() != v1::PROBE_STATUS_FAILED) {
+      !of_gpu) {
     tested.memory.set_reason(said.reason());
     return;
   }
   tested.tried = true;
-  tested.failed = said.status() == v1::PROBE_STATUS_FAILED;
+  tested.failed = of_gpu;
   TakeSteps(said, tested.memory);
 }
 

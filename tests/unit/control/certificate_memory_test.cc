@@ -36,12 +36,15 @@ class CertificateMemoryTest : public ::testing::Test {
     memory_.Take(pair);
   }
   // Host memory at 97 Gb/s, and this of the GPU by dma-buf.
-  void Works(int number, double gpu_bps) {
-    const auto probes = CertificateMemory::Probes();
+  void HostWorks(int number) {
     v1::ProbeResult host;
     host.set_status(v1::PROBE_STATUS_OK);
     host.mutable_bandwidth()->set_mean_bps(97e9);
-    Take(number, probes[0], host);
+    Take(number, CertificateMemory::Probes()[0], host);
+  }
+  void Works(int number, double gpu_bps) {
+    const auto probes = CertificateMemory::Probes();
+    HostWorks(number);
     v1::ProbeResult gpu;
     gpu.set_status(v1::PROBE_STATUS_OK);
     v1::GpuMemoryStep& peer = *gpu.add_gpu_memory();
@@ -115,8 +118,17 @@ TEST_F(CertificateMemoryTest, WhatOneNodeLacksIsAProblemOfThatNode) {
   EXPECT_EQ(memory_.Problems()[0].text,
             "n3/mlx5_0/1 cannot use GPU memory, which works at 3 of 4 ports: nvidia_peermem is not "
             "loaded");
+  HostWorks(3);
   Lacks(3, v1::PROBE_STATUS_FAILED, "remote access error (10)");
   EXPECT_TRUE(memory_.Problems()[0].fails);
+}
+
+TEST_F(CertificateMemoryTest, APortThatFailsBetweenHostMemoryTooSaysNothingAboutTheGpu) {
+  Add(4);
+  for (int n = 1; n <= 3; ++n) Works(n, 90e9);
+  Lacks(4, v1::PROBE_STATUS_FAILED, "transport retry counter exceeded");
+  EXPECT_THAT(memory_.Problems(), IsEmpty());
+  EXPECT_EQ(Of(4).reason(), "transport retry counter exceeded");
 }
 
 TEST_F(CertificateMemoryTest, AGpuMuchSlowerThanTheOthersFails) {
