@@ -33,7 +33,8 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
        "events, completion, config, explain-log, subnet, version; see fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
       {"frobnicate", "unknown command 'frobnicate'; see fabricctl --help"},
-      {"probe", "expected one of plan, run, list, cancel, show; see fabricctl probe --help"},
+      {"probe",
+       "expected one of plan, run, recheck, list, cancel, show; see fabricctl probe --help"},
       {"probe rn", "unknown command 'probe rn'; did you mean 'run'?"},
       {"nodes extra", "unexpected argument 'extra'; see fabricctl nodes --help"},
       {"node", "NAME is required; see fabricctl node --help"},
@@ -135,6 +136,9 @@ TEST(Failures, HaveTheirExitStatus) {
       if (command->path == "port") words = "port n1/x";
       if (command->path == "schedule add") words += " 30";
       if (command->path == "silence add") words += " --node x";
+      if (command->path == "node maintenance") words += " --end";
+      if (command->path == "profile apply")
+        words = Format("profile apply {}/deploy/profiles/iwarp.yaml", testing::kSourceDir);
       controller.Answers<v1::Campaign>() = {v1::Campaign()};
       const Said said = RunWords(words, controller);
       EXPECT_EQ(said.status, failure.status) << words << CodeName(failure.code);
@@ -196,7 +200,7 @@ TEST(Help, EveryCommandHasASentenceAndAnExampleThatParses) {
 }
 
 TEST(Reference, PageIsCurrent) {
-  const auto path = std::filesystem::path(fabric::testing::kSourceDir) / "docs/reference/CLI.md";
+  const auto path = std::filesystem::path(testing::kSourceDir) / "docs/reference/CLI.md";
   std::ostringstream page;
   page << std::ifstream(path).rdbuf();
   EXPECT_TRUE(page.str() == ReferencePage(AllCommands()))

@@ -25,7 +25,7 @@ std::vector<std::string> CompletionsOf(std::vector<std::string_view> words) {
 TEST(Completion, OfCommandsAndTheirParts) {
   EXPECT_THAT(CompletionsOf({"find"}), ElementsAre("findings", "finding"));
   EXPECT_THAT(CompletionsOf({"finding", ""}), ElementsAre("show", "ack"));
-  EXPECT_THAT(CompletionsOf({"probe", "r"}), ElementsAre("run"));
+  EXPECT_THAT(CompletionsOf({"probe", "r"}), ElementsAre("run", "recheck"));
   EXPECT_THAT(CompletionsOf({"nodes", ""}), IsEmpty());
 }
 
@@ -46,7 +46,7 @@ TEST(Completion, OfValues) {
 
 TEST(Completion, OfLiveNames) {
   EXPECT_THAT(CompletionsOf({"node", "n"}), ElementsAre("n1", "n2"));
-  EXPECT_THAT(CompletionsOf({"node", ""}), ElementsAre("remove", "n1", "n2"));
+  EXPECT_THAT(CompletionsOf({"node", ""}), ElementsAre("remove", "maintenance", "n1", "n2"));
   EXPECT_THAT(CompletionsOf({"findings", "--node", "n"}), ElementsAre("n1", "n2"));
   EXPECT_THAT(CompletionsOf({"probe", "run", "--nodes", "n1,n"}), ElementsAre("n1,n1", "n1,n2"));
   EXPECT_THAT(CompletionsOf({"finding", "show", ""}), ElementsAre("f1"));
