@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <list>
 #include <string>
+#include <vector>
 
 #include "daemon/custom/node_rules.h"
 #include "tests/testing/control_world.h"
@@ -25,7 +27,8 @@ Policy WithRule(const std::string& check) {
           "rules:\n  - {id: site.kernel, title: wrong kernel, severity: warning, scope: node,\n"
           "     check: " +
           check + "}\n"};
-  const auto files = custom::LoadAll({&text, 1});
+  static std::list<std::vector<custom::RuleFile>> kept;  // The rules borrow from them.
+  const auto& files = kept.emplace_back(custom::LoadAll({&text, 1}));
   return {.custom_rules = {.rules = custom::NodeRules(files), .infos = custom::Infos(files)}};
 }
 
