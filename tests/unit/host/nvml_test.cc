@@ -11,12 +11,12 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 // The library made of fake_nvml.cc.
-std::string FakeLibrary() {
+std::string FakeNvml() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libfake_nvml.so";
 }
 
 TEST(GpuManagement, AsksTheLibraryAndLetsGo) {
-  const auto management = OpenGpuManagement(FakeLibrary());
+  const auto management = OpenGpuManagement(FakeNvml());
   for (int i = 0; i < 2; ++i) {
     const auto info = management->Read();
     ASSERT_TRUE(info.ok()) << info.status().message();
