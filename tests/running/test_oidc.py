@@ -56,10 +56,8 @@ class OidcTest(TlsWorld):
         self.server.stdout.close()
 
     def await_issuer(self, word):
-        for line in self.server.stdout:
-            if line.strip() == word:
-                return
-        self.fail(f"the issuer did not print {word}")
+        line = self.server.stdout.readline().strip()
+        self.assertEqual(line, word)
 
     def login(self, account, client="fabricctl", name="token", *more):
         """Runs fabricctl login; a person accepts the code. Returns the file of the token."""
@@ -71,10 +69,11 @@ class OidcTest(TlsWorld):
             text=True)
         shown = login.stdout.readline() + login.stdout.readline()
         code = re.search(r"Code: (\S+)", shown)
-        self.assertTrue(code, shown + login.stdout.read())
+        self.assertTrue(code, shown)
         self.assertIn(f"Open {self.issuer}/device?user_code=", shown)
         self.server.stdin.write(f"approve {code[1]} {account}\n")
         self.server.stdin.flush()
+        self.await_issuer("approved")
         rest = login.communicate(timeout=60)[0]
         self.assertEqual(login.returncode, 0, rest)
         self.assertEqual(token.stat().st_mode & 0o777, 0o600)
