@@ -217,10 +217,12 @@ class HighAvailability(unittest.TestCase):
         self.until(lambda: self.connected(self.a, "n1"), "the agent finds the leader")
 
     def test_the_leader_is_killed(self):
-        self.start_agent("n1")
-        self.until(lambda: self.connected(self.a, "n1"), "connected")
+        for node in ("n1", "n2"):
+            self.start_agent(node)
+            self.until(lambda at=node: self.connected(self.a, at), "connected")
         self.assertTrue(self.silence(self.a))
         status, campaign = self.a.call("/v1/campaigns", {"spec": {}})
+        self.assertEqual(status, 200, campaign)
         began = time.monotonic()
         self.a.signal(signal.SIGKILL)
         self.until(self.b.leads, "b leads")
@@ -228,10 +230,14 @@ class HighAvailability(unittest.TestCase):
         self.check_takeover(self.b, seconds)
         self.until(lambda: self.connected(self.b, "n1"), "the agent is back")
         print(f"agent back after {time.monotonic() - began:.1f} s", flush=True)
-        if status == 200:  # The campaign ended, with the reason, or is done.
-            status, now = self.b.call(f"/v1/campaigns/{campaign['id']}")
-            self.assertEqual(status, 200, now)
-            self.assertNotEqual(now["state"], "CAMPAIGN_STATE_RUNNING")
+        # It was acknowledged: it is known, and ended with its results. Nothing runs it again.
+        status, now = self.b.call(f"/v1/campaigns/{campaign['id']}?include_results=true")
+        self.assertEqual(status, 200, now)
+        self.assertNotEqual(now["state"], "CAMPAIGN_STATE_RUNNING")
+        pairs = [json.dumps([result[key] for key in ("from", "to", "probe") if key in result])
+                 for result in now.get("results", [])]
+        self.assertEqual(len(pairs), len(set(pairs)), "a pair was probed twice")
+        print(f"{len(pairs)} results, state {now['state']}", flush=True)
         self.a.start()
         self.until(lambda: self.a.call("/v1/version")[0] == 503, "a stands by")
 
