@@ -28,8 +28,8 @@ using google::protobuf::MethodDescriptor;
 using tls::TlsMaterial;
 using tls::Validity;
 
-const WallTime kNow = SystemClock().Now().wall;
-const Validity kValid = {kNow - 1h, kNow + 100h};
+const WallTime kMatrixNow = SystemClock().Now().wall;
+const Validity kMatrixValid = {kMatrixNow - 1h, kMatrixNow + 100h};
 
 // gRPC's own counted pointer.
 using Channel = decltype(grpc::CreateChannel({}, grpc::InsecureChannelCredentials()));
@@ -65,15 +65,15 @@ class TlsMatrix : public ::testing::Test {
                                     .dns_names = {"localhost"},
                                     .addresses = {"127.0.0.1"},
                                     .server = true},
-                                   kValid);
+                                   kMatrixValid);
     Put("cert.pem", server->certificate_pem);
     Put("key.pem", server->key_pem);
     Put("ca.pem", ca_.certificate_pem);
     revoked_ = Client(Spiffe("admin/x"));
-    Put("crl.pem",
-        *tls::MakeCrl(ca_, {{.serial = revoked_.certificate->serial, .at = kNow}}, 1, kValid));
+    Put("crl.pem", *tls::MakeCrl(ca_, {{.serial = revoked_.certificate->serial, .at = kMatrixNow}},
+                                 1, kMatrixValid));
     files_ = *tls::TlsFiles::Open(
-        {Path("cert.pem"), Path("key.pem"), Path("ca.pem"), Path("crl.pem")}, kNow);
+        {Path("cert.pem"), Path("key.pem"), Path("ca.pem"), Path("crl.pem")}, kMatrixNow);
     tls_ = *GrpcTls::Make(*files_);
     sessions_ = std::make_unique<tls::ServerSessions>(*files_);
     world_ = std::make_unique<testing::ControllerWorld>(
@@ -90,7 +90,8 @@ class TlsMatrix : public ::testing::Test {
   }
   std::string Path(const std::string& name) const { return tree_.path() + "/" + name; }
 
-  TlsMaterial Client(const tls::CertificateSubject& subject, const Validity& validity = kValid,
+  TlsMaterial Client(const tls::CertificateSubject& subject,
+                     const Validity& validity = kMatrixValid,
                      const tls::KeyAndCertificate* ca = nullptr) const {
     const auto made = tls::Issue(ca == nullptr ? ca_ : *ca, subject, validity);
     return {.certificate_pem = made->certificate_pem,
@@ -117,7 +118,7 @@ class TlsMatrix : public ::testing::Test {
     lines += TokenLine({.name = "old",
                         .hash = HashOfSecret("expired"),
                         .roles = {v1::ROLE_ADMIN},
-                        .expires_at = kNow - 1s});
+                        .expires_at = kMatrixNow - 1s});
     world_->authenticator().SetTokens(*access::TokenList::Parse(lines, "tokens"));
     world_->authenticator().SetBindings(*access::RoleBindings::Parse(
         "- {identity: \"oidc-group:ops\", roles: [operator]}\n", "bindings"));
@@ -129,7 +130,8 @@ class TlsMatrix : public ::testing::Test {
   std::string Claims(const std::string& issuer, const std::string& audience, Duration from,
                      Duration to) const {
     const auto seconds = [](Duration offset) {
-      return std::chrono::duration_cast<std::chrono::seconds>((kNow + offset).time_since_epoch())
+      return std::chrono::duration_cast<std::chrono::seconds>(
+                 (kMatrixNow + offset).time_since_epoch())
           .count();
     };
     return Format(R"({{"iss":"{}","aud":"{}","sub":"bob","groups":["ops"],"nbf":{},"exp":{}}})",
@@ -147,8 +149,8 @@ class TlsMatrix : public ::testing::Test {
   Outcome OverRest(const CredentialRow& row, const MethodDescriptor& method) const;
 
   testing::TempTree tree_;
-  const tls::KeyAndCertificate ca_ = *tls::MakeCa("test CA", kValid);
-  const tls::KeyAndCertificate other_ca_ = *tls::MakeCa("test CA", kValid);
+  const tls::KeyAndCertificate ca_ = *tls::MakeCa("test CA", kMatrixValid);
+  const tls::KeyAndCertificate other_ca_ = *tls::MakeCa("test CA", kMatrixValid);
   static const testing::IssuerKey rsa_, ec_, other_;
   TlsMaterial revoked_;
   std::unique_ptr<tls::TlsFiles> files_;
@@ -178,10 +180,12 @@ std::vector<CredentialRow> TlsMatrix::Rows() const {
        Roles{}},
       {"only a common name", Client({.common_name = "admin"}), "", Roles{}},
       {"two SPIFFE ids", Client(two), "", std::nullopt},
-      {"expired", Client(Spiffe("admin/x"), {kNow - 2h, kNow - 1h}), "", std::nullopt, none},
-      {"not yet valid", Client(Spiffe("admin/x"), {kNow + 1h, kNow + 2h}), "", std::nullopt, none},
-      {"wrong CA of the same name", Client(Spiffe("admin/x"), kValid, &other_ca_), "", std::nullopt,
+      {"expired", Client(Spiffe("admin/x"), {kMatrixNow - 2h, kMatrixNow - 1h}), "", std::nullopt,
        none},
+      {"not yet valid", Client(Spiffe("admin/x"), {kMatrixNow + 1h, kMatrixNow + 2h}), "",
+       std::nullopt, none},
+      {"wrong CA of the same name", Client(Spiffe("admin/x"), kMatrixValid, &other_ca_), "",
+       std::nullopt, none},
       {"revoked", revoked_, "", std::nullopt, none},
       {"token viewer", NoCertificate(), "viewer", Roles{v1::ROLE_VIEWER}},
       {"token operator", NoCertificate(), "operator", Roles{v1::ROLE_OPERATOR}},

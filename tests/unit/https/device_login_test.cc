@@ -87,7 +87,7 @@ TEST(DeviceLogin, RefusalsAreNamedWithoutSecrets) {
 TEST(DeviceLogin, IssuersThatCannotDoItAreNamed) {
   FakeIssuer issuer;
   issuer.answers = {{200, R"({"device_code": "x", "user_code": "y",
-                              "verification_uri": "javascript:alert(1)"})"},
+                              "verification_uri": "javascript:alert"})"},
                     {403, R"({"error": "unauthorized_client"})"}};
   EXPECT_THAT(StartDeviceLogin(kOptions, issuer.Calls()).status().message(),
               HasSubstr("expected a device code, a user code and an https:// page"));
