@@ -98,7 +98,7 @@ extern const Command login = {
         "token to --token-file. The issuer decides how long the token is valid.",
     .example =
         "fabricctl login --issuer https://login.example.org --client-id fabricctl "
-        "--scope 'openid groups' --token-file fabricd.token",
+        "--token-file fabricd.token",
     .options = kLoginOptions,
     .run = RunLogin,
     .offline = true,
