@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/input.h"
