@@ -1,5 +1,7 @@
 #include "daemon/store/row_size.h"
 
+#include <optional>
+
 #include "fabric/v1/inventory.pb.h"
 #include "proto/bounds.h"
 #include "proto/wire_check.h"
@@ -17,7 +19,9 @@ constexpr Bound kNodeMemory = {"stored_node_memory", 2 * Limit("agent_message_me
 
 bool IsTooLarge(std::string_view bytes) {
   static const WireCheck check(*v1::NodeSnapshot::descriptor(), kNodeBytes, kNodeMemory);
-  return check.Check(bytes).excess.has_value();
+  const std::optional<Excess> excess = check.Check(bytes).excess;
+  // A long text takes no more memory than its bytes.
+  return excess && excess->bound != &BoundOf("text_bytes");
 }
 
 }  // namespace fabric::store
