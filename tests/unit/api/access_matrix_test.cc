@@ -23,27 +23,50 @@ using ::testing::HasSubstr;
 
 // What the test expects, written apart from the code under test.
 constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
-    {"GetVersion", v1::ROLE_VIEWER},        {"ListNodes", v1::ROLE_VIEWER},
-    {"GetNode", v1::ROLE_VIEWER},           {"DeleteNode", v1::ROLE_ADMIN},
-    {"ListDevices", v1::ROLE_VIEWER},       {"ListFindings", v1::ROLE_VIEWER},
-    {"GetFinding", v1::ROLE_VIEWER},        {"AcknowledgeFinding", v1::ROLE_OPERATOR},
-    {"CreateSilence", v1::ROLE_OPERATOR},   {"ListSilences", v1::ROLE_VIEWER},
-    {"DeleteSilence", v1::ROLE_OPERATOR},   {"DiffNode", v1::ROLE_VIEWER},
-    {"InferProfile", v1::ROLE_VIEWER},      {"ListRules", v1::ROLE_VIEWER},
-    {"Validate", v1::ROLE_VIEWER},          {"StartCampaign", v1::ROLE_OPERATOR},
-    {"GetCampaign", v1::ROLE_VIEWER},       {"ListCampaignResults", v1::ROLE_VIEWER},
-    {"ListCampaigns", v1::ROLE_VIEWER},     {"CancelCampaign", v1::ROLE_OPERATOR},
-    {"CreateSchedule", v1::ROLE_OPERATOR},  {"ListSchedules", v1::ROLE_VIEWER},
-    {"GetSchedule", v1::ROLE_VIEWER},       {"RecheckFindings", v1::ROLE_OPERATOR},
-    {"DeleteSchedule", v1::ROLE_OPERATOR},  {"StartCertificate", v1::ROLE_OPERATOR},
-    {"GetCertificate", v1::ROLE_VIEWER},    {"ListCertificates", v1::ROLE_VIEWER},
-    {"GetCounterHistory", v1::ROLE_VIEWER}, {"GetMesh", v1::ROLE_VIEWER},
-    {"CreateBackup", v1::ROLE_ADMIN},       {"GetIdentity", v1::ROLE_VIEWER},
-    {"ListAuditEntries", v1::ROLE_ADMIN},   {"VerifyAuditLog", v1::ROLE_ADMIN},
-    {"WatchEvents", v1::ROLE_VIEWER},       {"CreateJoinToken", v1::ROLE_ADMIN},
-    {"ListJoinTokens", v1::ROLE_ADMIN},     {"DeleteJoinToken", v1::ROLE_ADMIN},
-    {"ListJoinRequests", v1::ROLE_ADMIN},   {"ApproveJoinRequest", v1::ROLE_ADMIN},
-    {"DenyJoinRequest", v1::ROLE_ADMIN},    {"ListNodeCertificates", v1::ROLE_VIEWER},
+    {"GetVersion", v1::ROLE_VIEWER},
+    {"ListNodes", v1::ROLE_VIEWER},
+    {"GetNode", v1::ROLE_VIEWER},
+    {"DeleteNode", v1::ROLE_ADMIN},
+    {"ListDevices", v1::ROLE_VIEWER},
+    {"ListFindings", v1::ROLE_VIEWER},
+    {"GetFinding", v1::ROLE_VIEWER},
+    {"AcknowledgeFinding", v1::ROLE_OPERATOR},
+    {"CreateSilence", v1::ROLE_OPERATOR},
+    {"ListSilences", v1::ROLE_VIEWER},
+    {"DeleteSilence", v1::ROLE_OPERATOR},
+    {"DiffNode", v1::ROLE_VIEWER},
+    {"InferProfile", v1::ROLE_VIEWER},
+    {"ListRules", v1::ROLE_VIEWER},
+    {"Validate", v1::ROLE_VIEWER},
+    {"StartCampaign", v1::ROLE_OPERATOR},
+    {"GetCampaign", v1::ROLE_VIEWER},
+    {"ListCampaignResults", v1::ROLE_VIEWER},
+    {"ListCampaigns", v1::ROLE_VIEWER},
+    {"CancelCampaign", v1::ROLE_OPERATOR},
+    {"CreateSchedule", v1::ROLE_OPERATOR},
+    {"ListSchedules", v1::ROLE_VIEWER},
+    {"GetSchedule", v1::ROLE_VIEWER},
+    {"RecheckFindings", v1::ROLE_OPERATOR},
+    {"DeleteSchedule", v1::ROLE_OPERATOR},
+    {"StartCertificate", v1::ROLE_OPERATOR},
+    {"GetCertificate", v1::ROLE_VIEWER},
+    {"ListCertificates", v1::ROLE_VIEWER},
+    {"GetCounterHistory", v1::ROLE_VIEWER},
+    {"GetMesh", v1::ROLE_VIEWER},
+    {"CreateBackup", v1::ROLE_ADMIN},
+    {"GetIdentity", v1::ROLE_VIEWER},
+    {"ListAuditEntries", v1::ROLE_ADMIN},
+    {"VerifyAuditLog", v1::ROLE_ADMIN},
+    {"WatchEvents", v1::ROLE_VIEWER},
+    {"CreateJoinToken", v1::ROLE_ADMIN},
+    {"ListJoinTokens", v1::ROLE_ADMIN},
+    {"DeleteJoinToken", v1::ROLE_ADMIN},
+    {"ListJoinRequests", v1::ROLE_ADMIN},
+    {"ApproveJoinRequest", v1::ROLE_ADMIN},
+    {"DenyJoinRequest", v1::ROLE_ADMIN},
+    {"ListNodeCertificates", v1::ROLE_VIEWER},
+    {"Reload", v1::ROLE_ADMIN},
+    {"ApplyProfile", v1::ROLE_ADMIN},
 };
 
 bool IsPermitted(v1::Role needed, const std::vector<v1::Role>& held) {
@@ -283,7 +306,7 @@ TEST(WithAuthor, CoversEveryAuthorOfARequest) {
     EXPECT_EQ(WithAuthor(identity, *request) != nullptr, has_author) << type.name();
     authors += has_author ? 1 : 0;
   }
-  EXPECT_EQ(authors, 9);
+  EXPECT_EQ(authors, 11);
 }
 
 }  // namespace
