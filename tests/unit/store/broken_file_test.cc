@@ -209,7 +209,8 @@ TEST_F(BrokenFile, AHeaderOfZerosIsSurvived) {
 TEST_F(BrokenFile, AMessageThatCannotBeDecodedIsSkippedAndCounted) {
   Fill(**OpenSqlite(path_));
   Pragma(
-      "INSERT INTO nodes VALUES ('n77', 0, x'ffffff'); UPDATE silences SET silence = x'ff';"
+      "INSERT INTO nodes (name, taken_at, snapshot) VALUES ('n77', 0, x'ffffff'); UPDATE silences "
+      "SET silence = x'ff';"
       "INSERT INTO campaigns (id, campaign) VALUES ('c1', x'ff');"
       "UPDATE finding_history SET record = x'ff';");
   const auto store = OpenSqlite(path_);
@@ -321,7 +322,7 @@ TEST_F(BrokenFile, AFullDiskIsUnavailable) {
   ASSERT_TRUE(database.ok());
   // SQLite takes its own limit for what a full disk says.
   ASSERT_TRUE(database->Execute("PRAGMA max_page_count = 12;").ok());
-  auto insert = database->Prepare("INSERT INTO nodes VALUES (?, 0, ?)");
+  auto insert = database->Prepare("INSERT INTO nodes (name, taken_at, snapshot) VALUES (?, 0, ?)");
   ASSERT_TRUE(insert.ok());
   const Status status = insert->Text(0, "n1").Blob(1, std::string(1 << 20, 'x')).Run();
   EXPECT_EQ(status, Status(Code::kUnavailable, path_ + ": the disk is full"));
