@@ -251,7 +251,7 @@ TEST(ProbeKinds, AreNamedAsTheArmsOfTheSpec) {
   for (const ProbeKind* kind : AllProbeKinds())
     EXPECT_NE(v1::ProbeSpec::descriptor()->FindFieldByName(std::string(kind->name)), nullptr)
         << kind->name;
-  EXPECT_EQ(FindProbeKind("rc_atomic_latency"), nullptr);
+  EXPECT_EQ(FindProbeKind("rc_atomic_bandwidth"), nullptr);
   EXPECT_EQ(FindProbeKind(""), nullptr);
 }
 
