@@ -1,6 +1,6 @@
 // Each row of the tables nccl_connections, nccl_setup, ucx, kernel_log, pcie, network_drivers,
-// gpus, subnet_manager, jobs and verbs takes the lines it is made for, in the versions of them that
-// are about.
+// software_stack, storage_and_switches, gpus, subnet_manager, jobs and verbs takes the lines it is
+// made for, in the versions of them that are about.
 #include "daemon/explain/message.h"
 
 #include <gtest/gtest.h>
