@@ -338,7 +338,7 @@ class TestSlurm(DeployTest):
             more = {"act": "yes", "controller": fleet.grpc, "certify_within": "10s"}
             job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]"}
             self.settings(certificate_key=other, **more)
-            self.assertIn("certificate refused", self.program_run("prolog", **job))
+            self.assertIn("expected exit status 1, saw 5", self.program_run("prolog", **job))
             self.assertEqual(self.in_state("drained"), [])
             self.settings(certificate_key=key, **more)
             self.program_run("prolog", status=1, **job)

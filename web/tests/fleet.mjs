@@ -11,6 +11,7 @@ import {
   counterSets,
   nodeName,
   plantFaults,
+  probeGid,
   snapshotOf,
 } from "./snapshot.mjs";
 
@@ -120,7 +121,9 @@ class SimulatedAgent {
         probe_ready: {
           probe_id: assignment.probe_id,
           role: assignment.role,
-          endpoint: { gid: assignment.local.node },
+          endpoint: {
+            gid: probeGid(this.number, Number(assignment.local.device.split("_")[1])),
+          },
         },
       });
     } else if (message.probe_start) {

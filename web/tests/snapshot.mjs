@@ -12,6 +12,9 @@ const hex = (number, digits = 2) => number.toString(16).padStart(digits, "0");
 const address = (number, rail) => `10.${10 + (number >> 8)}.${rail}.${number & 255}`;
 const pciOfRail = (rail) => `0000:${hex(0x17 + rail)}:00.0`;
 
+// The GID that probes use: RoCE v2 of the IPv4 address.
+export const probeGid = (number, rail) => gids(number, rail, "")[3].gid;
+
 function gids(number, rail, netdev) {
   const ipv4 = address(number, rail);
   const [a, b, c, d] = ipv4.split(".").map((part) => hex(Number(part)));

@@ -20,12 +20,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Rules borrow from their files.
-const std::vector<custom::RuleFile>& Kept(std::vector<custom::RuleFile> files) {
-  static std::list<std::vector<custom::RuleFile>> kept;
-  return kept.emplace_back(std::move(files));
-}
-
 Policy WithRule(const std::string& check) {
   const custom::RuleText text = {
       .name = "site.yaml",
