@@ -137,8 +137,8 @@ TEST(JoinToken, HasASecretAndAPin) {
         "fabric_join_" + std::string(42, 'x') + "\n"}) {
     const auto parsed = ParseJoinToken(wrong);
     ASSERT_FALSE(parsed.ok()) << wrong;
-    if (wrong.size() > 20)
-      EXPECT_EQ(parsed.status().message().find(wrong), std::string::npos) << "a secret";
+    if (wrong.size() <= 20) continue;
+    EXPECT_EQ(parsed.status().message().find(wrong), std::string::npos) << "a secret";
   }
 }
 

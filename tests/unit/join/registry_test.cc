@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-const WallTime kNow = WallTime(std::chrono::hours(500'000));
+const WallTime kRegistryNow = WallTime(std::chrono::hours(500'000));
 
 v1::CreateJoinTokenRequest TokenRequest(const std::string& name, const std::string& nodes = {},
                                         std::uint32_t uses = 1, bool replace = false) {
@@ -52,9 +52,10 @@ class JoinRegistry : public ::testing::Test {
     registry_ = *std::move(opened);
   }
   Result<v1::JoinToken> Create(const v1::CreateJoinTokenRequest& request) {
-    return registry_->CreateToken(request, HashOfSecret(request.token().name()), kNow);
+    return registry_->CreateToken(request, HashOfSecret(request.token().name()), kRegistryNow);
   }
-  std::string UseError(const std::string& secret, const Applicant& node, WallTime now = kNow) {
+  std::string UseError(const std::string& secret, const Applicant& node,
+                       WallTime now = kRegistryNow) {
     const auto used = registry_->UseToken(secret, node, now);
     return used.ok() ? "" : used.status().message();
   }
@@ -68,8 +69,8 @@ TEST_F(JoinRegistry, ATokenJoinsItsNodesAsOftenAsItSays) {
   const auto token = Create(TokenRequest("rack", "gpu-*", 2));
   ASSERT_TRUE(token.ok()) << token.status().message();
   EXPECT_EQ(token->token(), "") << "the secret is not here";
-  EXPECT_EQ(FromProto(token->expires_at()), kNow + 1h);
-  EXPECT_EQ(*registry_->UseToken("rack", Node("gpu-1"), kNow), "rack");
+  EXPECT_EQ(FromProto(token->expires_at()), kRegistryNow + 1h);
+  EXPECT_EQ(*registry_->UseToken("rack", Node("gpu-1"), kRegistryNow), "rack");
   EXPECT_EQ(UseError("rack", Node("cpu-1")),
             "join token rack: expected a node that matches 'gpu-*', saw 'cpu-1'");
   EXPECT_EQ(UseError("rack", Node("gpu-1")), "") << "the answer was lost: same node, same key";
@@ -84,11 +85,13 @@ TEST_F(JoinRegistry, ATokenJoinsItsNodesAsOftenAsItSays) {
 TEST_F(JoinRegistry, UnknownExpiredAndDeletedTokensJoinNothing) {
   ASSERT_TRUE(Create(TokenRequest("a")).ok());
   EXPECT_EQ(UseError("guess", Node("n1")), "the join token is not known");
-  EXPECT_EQ(registry_->UseToken("guess", Node("n1"), kNow).status().code(), Code::kUnauthenticated);
-  EXPECT_EQ(UseError("a", Node("n1"), kNow + 1h - 1s), "");
+  EXPECT_EQ(registry_->UseToken("guess", Node("n1"), kRegistryNow).status().code(),
+            Code::kUnauthenticated);
+  EXPECT_EQ(UseError("a", Node("n1"), kRegistryNow + 1h - 1s), "");
   ASSERT_TRUE(Create(TokenRequest("b")).ok());
-  EXPECT_THAT(UseError("b", Node("n2"), kNow + 1h), HasSubstr("join token b: it expired at "));
-  EXPECT_THAT(UseError("a", Node("n1"), kNow + 1h), HasSubstr("it expired at "))
+  EXPECT_THAT(UseError("b", Node("n2"), kRegistryNow + 1h),
+              HasSubstr("join token b: it expired at "));
+  EXPECT_THAT(UseError("a", Node("n1"), kRegistryNow + 1h), HasSubstr("it expired at "))
       << "a repetition ends with the token";
   ASSERT_TRUE(registry_->DeleteToken("b").ok());
   Reopen();
@@ -98,14 +101,14 @@ TEST_F(JoinRegistry, UnknownExpiredAndDeletedTokensJoinNothing) {
 
 TEST_F(JoinRegistry, ATokenCannotTakeTheNameOfANodeThatHasACertificate) {
   const Applicant known = Node("n1");
-  ASSERT_TRUE(registry_->Record(CertificateOf(known, kNow + 30min), kNow).ok());
+  ASSERT_TRUE(registry_->Record(CertificateOf(known, kRegistryNow + 30min), kRegistryNow).ok());
   ASSERT_TRUE(Create(TokenRequest("t", "", 5)).ok());
   ASSERT_TRUE(Create(TokenRequest("again", "", 5, true)).ok());
   Reopen();
   EXPECT_THAT(UseError("t", Node("n1", "thief")), HasSubstr("node n1 has a certificate until "));
   EXPECT_EQ(UseError("t", known), "") << "with the same key";
   EXPECT_EQ(UseError("again", Node("n1", "new disk")), "");
-  EXPECT_EQ(UseError("t", Node("n1", "later"), kNow + 31min), "") << "it is expired";
+  EXPECT_EQ(UseError("t", Node("n1", "later"), kRegistryNow + 31min), "") << "it is expired";
 }
 
 TEST_F(JoinRegistry, WrongTokensAreRefusedWithTheField) {
@@ -127,63 +130,65 @@ TEST_F(JoinRegistry, TokensAreBoundedAndOldOnesAreDropped) {
   for (std::size_t n = 0; n < Registry::kTokensMax; ++n)
     ASSERT_TRUE(Create(TokenRequest(std::to_string(n))).ok());
   EXPECT_EQ(Create(TokenRequest("more")).status().code(), Code::kResourceExhausted);
-  const WallTime later = kNow + 1h + Registry::kTokenKept;
+  const WallTime later = kRegistryNow + 1h + Registry::kTokenKept;
   EXPECT_TRUE(registry_->CreateToken(TokenRequest("more"), HashOfSecret("more"), later).ok());
   EXPECT_EQ(registry_->Tokens("", 9).size(), 1u);
 }
 
 TEST_F(JoinRegistry, ARequestWaitsUntilItIsDecided) {
-  const auto asked = registry_->Ask(Node("n1"), kNow);
+  const auto asked = registry_->Ask(Node("n1"), kRegistryNow);
   ASSERT_TRUE(asked.ok());
   EXPECT_EQ(asked->state(), v1::JOIN_REQUEST_STATE_PENDING);
   EXPECT_EQ(asked->id(), Node("n1").key_fingerprint.substr(0, 16));
   v1::ApproveJoinRequestRequest approve;
   approve.set_id(asked->id());
   approve.set_author("alice");
-  EXPECT_EQ(registry_->Approve(approve, kNow)->state(), v1::JOIN_REQUEST_STATE_APPROVED);
+  EXPECT_EQ(registry_->Approve(approve, kRegistryNow)->state(), v1::JOIN_REQUEST_STATE_APPROVED);
   Reopen();
-  EXPECT_EQ(registry_->Ask(Node("n1"), kNow)->state(), v1::JOIN_REQUEST_STATE_APPROVED);
-  EXPECT_EQ(registry_->Approve(approve, kNow).status().message(),
+  EXPECT_EQ(registry_->Ask(Node("n1"), kRegistryNow)->state(), v1::JOIN_REQUEST_STATE_APPROVED);
+  EXPECT_EQ(registry_->Approve(approve, kRegistryNow).status().message(),
             "request " + asked->id() + ": expected one that waits, saw one that alice approved");
 
-  const auto other = registry_->Ask(Node("n2"), kNow);
+  const auto other = registry_->Ask(Node("n2"), kRegistryNow);
   v1::DenyJoinRequestRequest deny;
   deny.set_id(other->id());
   deny.set_author("bob");
   deny.set_reason("unknown machine");
-  ASSERT_TRUE(registry_->Deny(deny, kNow).ok());
-  EXPECT_EQ(registry_->Ask(Node("n2"), kNow).status().message(),
+  ASSERT_TRUE(registry_->Deny(deny, kRegistryNow).ok());
+  EXPECT_EQ(registry_->Ask(Node("n2"), kRegistryNow).status().message(),
             "request " + other->id() + " was denied by bob: unknown machine");
-  EXPECT_EQ(registry_->Ask(Node("n2"), kNow + 24h)->state(), v1::JOIN_REQUEST_STATE_PENDING);
+  EXPECT_EQ(registry_->Ask(Node("n2"), kRegistryNow + 24h)->state(),
+            v1::JOIN_REQUEST_STATE_PENDING);
   deny.set_id("nothing");
-  EXPECT_EQ(registry_->Deny(deny, kNow).status().code(), Code::kNotFound);
+  EXPECT_EQ(registry_->Deny(deny, kRegistryNow).status().code(), Code::kNotFound);
 }
 
 TEST_F(JoinRegistry, AKeyAsksForOneNode) {
   const Applicant first = Node("n1");
-  ASSERT_TRUE(registry_->Ask(first, kNow).ok());
+  ASSERT_TRUE(registry_->Ask(first, kRegistryNow).ok());
   Applicant renamed = first;
   renamed.node = "n2";
-  EXPECT_THAT(registry_->Ask(renamed, kNow).status().message(),
+  EXPECT_THAT(registry_->Ask(renamed, kRegistryNow).status().message(),
               HasSubstr("expected the node n1, saw 'n2'"));
 }
 
 TEST_F(JoinRegistry, AnApprovalDoesNotReplaceACertificateByAccident) {
-  ASSERT_TRUE(registry_->Record(CertificateOf(Node("n1"), kNow + 1h), kNow).ok());
-  const auto asked = registry_->Ask(Node("n1", "new"), kNow);
+  ASSERT_TRUE(registry_->Record(CertificateOf(Node("n1"), kRegistryNow + 1h), kRegistryNow).ok());
+  const auto asked = registry_->Ask(Node("n1", "new"), kRegistryNow);
   v1::ApproveJoinRequestRequest approve;
   approve.set_id(asked->id());
-  EXPECT_EQ(registry_->Approve(approve, kNow).status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(registry_->Approve(approve, kRegistryNow).status().code(), Code::kFailedPrecondition);
   approve.set_replace(true);
-  EXPECT_TRUE(registry_->Approve(approve, kNow).ok());
+  EXPECT_TRUE(registry_->Approve(approve, kRegistryNow).ok());
 }
 
 TEST_F(JoinRegistry, OneAddressCannotFillTheRequests) {
   for (std::size_t n = 0; n < Registry::kRequestsOfHostMax; ++n)
-    ASSERT_TRUE(registry_->Ask(Node("n" + std::to_string(n)), kNow).ok());
-  EXPECT_EQ(registry_->Ask(Node("more"), kNow).status().code(), Code::kResourceExhausted);
-  EXPECT_TRUE(registry_->Ask(Node("more", "k", "192.0.2.8:1"), kNow).ok());
-  EXPECT_TRUE(registry_->Ask(Node("more", "k2"), kNow + 24h).ok()) << "old ones are dropped";
+    ASSERT_TRUE(registry_->Ask(Node("n" + std::to_string(n)), kRegistryNow).ok());
+  EXPECT_EQ(registry_->Ask(Node("more"), kRegistryNow).status().code(), Code::kResourceExhausted);
+  EXPECT_TRUE(registry_->Ask(Node("more", "k", "192.0.2.8:1"), kRegistryNow).ok());
+  EXPECT_TRUE(registry_->Ask(Node("more", "k2"), kRegistryNow + 24h).ok())
+      << "old ones are dropped";
 }
 
 TEST_F(JoinRegistry, NamesThatACertificateCannotHaveAreRefused) {
@@ -201,15 +206,16 @@ TEST(JoinRegistryDisk, WhatTheDiskRefusesHasNotHappened) {
   testing::TempTree tree;
   testing::FaultyDisk disk;
   const auto registry = *Registry::Open(tree.path() + "/j");
-  ASSERT_TRUE(registry->CreateToken(TokenRequest("t"), HashOfSecret("t"), kNow).ok());
+  ASSERT_TRUE(registry->CreateToken(TokenRequest("t"), HashOfSecret("t"), kRegistryNow).ok());
   disk.full = true;
-  const auto refused = registry->UseToken("t", Node("n1"), kNow);
+  const auto refused = registry->UseToken("t", Node("n1"), kRegistryNow);
   EXPECT_EQ(refused.status().code(), Code::kUnavailable);
   EXPECT_THAT(refused.status().message(), HasSubstr("cannot write to the file of join tokens: "));
-  EXPECT_EQ(registry->Ask(Node("n3"), kNow).status().code(), Code::kUnavailable);
+  EXPECT_EQ(registry->Ask(Node("n3"), kRegistryNow).status().code(), Code::kUnavailable);
   EXPECT_TRUE(registry->Requests("", 9).empty());
   disk.full = false;
-  EXPECT_TRUE(registry->UseToken("t", Node("n2"), kNow).ok()) << "the only use is still there";
+  EXPECT_TRUE(registry->UseToken("t", Node("n2"), kRegistryNow).ok())
+      << "the only use is still there";
 }
 
 TEST(JoinRegistryDisk, UsesSurviveAPowerFailure) {
@@ -218,14 +224,15 @@ TEST(JoinRegistryDisk, UsesSurviveAPowerFailure) {
   testing::FaultyDisk disk;
   {
     const auto registry = *Registry::Open(tree.path() + "/j");
-    ASSERT_TRUE(registry->CreateToken(TokenRequest("t"), HashOfSecret("t"), kNow).ok());
-    ASSERT_TRUE(registry->UseToken("t", Node("n1"), kNow).ok());
+    ASSERT_TRUE(registry->CreateToken(TokenRequest("t"), HashOfSecret("t"), kRegistryNow).ok());
+    ASSERT_TRUE(registry->UseToken("t", Node("n1"), kRegistryNow).ok());
     disk.CutPower();
   }
   disk.PowerOn(random);
   const auto registry = Registry::Open(tree.path() + "/j");
   ASSERT_TRUE(registry.ok()) << registry.status().message();
-  EXPECT_EQ((*registry)->UseToken("t", Node("n2"), kNow).status().code(), Code::kPermissionDenied);
+  EXPECT_EQ((*registry)->UseToken("t", Node("n2"), kRegistryNow).status().code(),
+            Code::kPermissionDenied);
 }
 
 }  // namespace
