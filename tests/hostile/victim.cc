@@ -143,13 +143,6 @@ Peer::~Peer() {
   context_.TryCancel();
 }
 
-bool Peer::AwaitSnapshotRequest() {
-  v1::ControllerMessage message;
-  while (stream_->Read(&message))
-    if (message.has_snapshot_request()) return true;
-  return false;
-}
-
 grpc::Status Peer::AwaitEnd() {
   v1::ControllerMessage message;
   while (stream_->Read(&message)) {

@@ -59,8 +59,6 @@ class Peer {
   bool Say(const v1::AgentMessage& message) { return stream_->Write(message); }
   // Ends the stream of this side and returns the status of the controller.
   grpc::Status End();
-  // False: the controller ends the stream without one.
-  bool AwaitSnapshotRequest();
   // Waits until the controller ends the stream.
   grpc::Status AwaitEnd();
 
