@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <list>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -40,29 +39,14 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   return problems;
 }
 
-// Value of each setting that Settings::Print() prints.
-std::map<std::string, std::string> ValuesOf(const std::string& printed) {
-  std::map<std::string, std::string> values;
-  for (const std::string_view line : Split(printed, '\n')) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with('#') || colon == line.npos) continue;
-    const std::size_t end = line.rfind("  # ");
-    values.emplace(line.substr(0, colon), line.substr(colon + 2, end - colon - 2));
-  }
-  return values;
-}
-
 // Settings that differ and that Reload() does not apply.
-std::vector<std::string> RestartNeeded(const std::string& before, const std::string& now) {
+std::vector<std::string> RestartNeeded(const Settings& before, const Settings& now) {
   constexpr std::string_view kApplied[] = {"profile", "rules", "log-level"};
-  const auto old = ValuesOf(before);
   std::vector<std::string> names;
-  for (const auto& [name, value] : ValuesOf(now)) {
-    const auto at = old.find(name);
-    if ((at == old.end() || at->second != value) &&
-        std::ranges::find(kApplied, name) == std::end(kApplied))
-      names.push_back(name);
-  }
+  for (const Settings::Entry& entry : now.entries())
+    if (before.All(entry.option->name) != entry.texts &&
+        std::ranges::find(kApplied, entry.option->name) == std::end(kApplied))
+      names.emplace_back(entry.option->name);
   return names;
 }
 
@@ -94,7 +78,7 @@ Result<control::Policy> ReadPolicy(const Settings& settings) {
 }
 
 Reloader::Reloader(std::vector<std::string> arguments, const Settings& settings, Use use)
-    : arguments_(std::move(arguments)), printed_(settings.Print()), use_(std::move(use)) {}
+    : arguments_(std::move(arguments)), started_(settings), use_(std::move(use)) {}
 
 Result<Settings> Reloader::ReadSettings() const {
   std::vector<const char*> words;
@@ -120,7 +104,7 @@ Result<v1::ReloadResponse> Reloader::ReloadLocked(Moment now) {
   response.set_profile(policy.profile.name());
   response.set_rules(static_cast<std::uint32_t>(policy.custom_rules.infos.size()));
   response.set_log_level(settings.Text("log-level"));
-  for (std::string& name : RestartNeeded(printed_, settings.Print()))
+  for (std::string& name : RestartNeeded(started_, settings))
     *response.add_restart_needed() = std::move(name);
   log::SetLevel(level);
   use_(std::move(policy), now);

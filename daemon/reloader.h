@@ -41,7 +41,7 @@ class Reloader {
   Result<Settings> ReadSettings() const;
 
   const std::vector<std::string> arguments_;
-  const std::string printed_;  // The settings at start-up
+  const Settings started_;  // At start-up
   const Use use_;
   Mutex mutex_;
 };
