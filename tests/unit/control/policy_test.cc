@@ -70,7 +70,7 @@ TEST_F(PolicyTest, AFindingThatStaysKeepsItsOpening) {
 }
 
 TEST_F(PolicyTest, ANewProfileJudgesAllPorts) {
-  Use({.profile = WithMtu(9000)});
+  Use({.profile = WithMtu(4200)});  // The nodes have 9000.
   EXPECT_THAT(world_.OpenFindings(), Not(IsEmpty()));
   Use({});
   EXPECT_THAT(world_.OpenFindings(), IsEmpty());
@@ -91,7 +91,7 @@ TEST_F(PolicyTest, ANodeInMaintenanceIsSkippedUntilItEnds) {
   ASSERT_TRUE(world_.controller->Call(get, node, world_.agents.now()).ok());
   EXPECT_THAT(node.summary().maintenance(), HasSubstr("OPS-7 (ada)"));
   EXPECT_THAT(world_.Refusal({}).message(), HasSubstr("node is in maintenance until"));
-  world_.agents.Advance(601s);
+  world_.agents.Advance(603s);  // Silences end within seconds.
   ASSERT_TRUE(world_.controller->Call(get, node, world_.agents.now()).ok());
   EXPECT_EQ(node.summary().maintenance(), "");
   EXPECT_TRUE(world_.Refusal({}).ok());
