@@ -46,6 +46,7 @@ constexpr Option kSettings[] = {
      .doc = "Revoked certificates (CRLs in PEM) of the CAs of tls-ca. Sessions of agents whose "
             "certificate is revoked end."},
     {.name = "state",
+     .value = "FILE|URL",
      .doc = "Where nodes, findings and campaigns are kept: an SQLite file, created when missing, "
             "with the signing key and the audit log next to it; or postgresql://USER@HOST/DATABASE "
             "for several controllers, of which one leads (docs/OPERATIONS.md).",

@@ -77,10 +77,17 @@ Status FromJson(std::string_view json, google::protobuf::Message& message) {
 
 Result<std::string> WireOfJson(std::string_view json, const google::protobuf::Descriptor& type) {
   namespace util = google::protobuf::util;
-  static util::TypeResolver* const resolver = util::NewTypeResolverForDescriptorPool(
-      "type.googleapis.com", google::protobuf::DescriptorPool::generated_pool());
+  const auto resolver_of = [](const google::protobuf::DescriptorPool* pool) {
+    return util::NewTypeResolverForDescriptorPool("type.googleapis.com", pool);
+  };
+  const google::protobuf::DescriptorPool* const generated =
+      google::protobuf::DescriptorPool::generated_pool();
+  static util::TypeResolver* const resolver = resolver_of(generated);
+  std::unique_ptr<util::TypeResolver> other;  // Of a schema that was compiled at run time
+  if (type.file()->pool() != generated) other.reset(resolver_of(type.file()->pool()));
   std::string wire;
-  const auto status = util::JsonToBinaryString(resolver, "type.googleapis.com/" + type.full_name(),
+  const auto status = util::JsonToBinaryString(other ? other.get() : resolver,
+                                               "type.googleapis.com/" + type.full_name(),
                                                std::string(json), &wire);
   if (status.ok()) return wire;
   return Status(Code::kInvalidArgument, WithoutEmptyExcerpt(std::string(status.message())));

@@ -128,7 +128,7 @@ extern const Command join_request_deny = {
     .path = "join-request deny",
     .summary = "Deny the certificate request of a node.",
     .description = "The node cannot ask again with the same key for 24 hours.",
-    .example = "fabricctl join-request deny 5b1c6a0d9e3f4472 --reason 'unknown machine'",
+    .example = "fabricctl join-request deny 5b1c6a0d9e3f4472 --reason OPS-7",
     .options = kJoinRequestDenyOptions,
     .run = RunJoinRequestDeny,
 };

@@ -100,7 +100,7 @@ TEST(Fabricd, ABadSettingIsOneLineAndStatus2) {
 
 TEST(Fabricd, NeedsAStateFileAndCreatesNothingWithoutIt) {
   Program program({});
-  EXPECT_THAT(program.ReadAll(), StartsWith("fabricd: --state FILE is required"));
+  EXPECT_THAT(program.ReadAll(), StartsWith("fabricd: --state FILE|URL is required"));
   EXPECT_EQ(program.Wait(), 2);
 }
 

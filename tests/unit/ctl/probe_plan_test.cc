@@ -174,7 +174,7 @@ TEST(ProbePlan, TakesTheLeavesOfAnInfinibandTopology) {
   std::ofstream(directory / "bad.txt") << "hello\n";
   EXPECT_THAT(
       PlanSays(words + "--infiniband-topology " + (directory / "bad.txt").string(), kExitUsage),
-      HasSubstr("bad.txt: expected output of ibnetdiscover"));
+      HasSubstr("bad.txt: expected output of fabric-agent subnet read, ibnetdiscover"));
 }
 
 }  // namespace

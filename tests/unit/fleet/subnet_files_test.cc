@@ -70,7 +70,8 @@ TEST(SubnetFiles, AreReadAgainOnceTheyHaveChangedAndStay) {
   const auto bad = files.ReadWhenChanged();
   ASSERT_TRUE(bad.has_value());
   ASSERT_TRUE(bad->ok());
-  EXPECT_THAT((*bad)->errors[0].message(), StartsWith(path + ": expected output of ibnetdiscover"));
+  EXPECT_THAT((*bad)->errors[0].message(),
+              StartsWith(path + ": expected output of fabric-agent subnet read, ibnetdiscover"));
   EXPECT_EQ((*bad)->topology.ports(), 9u) << "the last state stays";
   EXPECT_FALSE(files.ReadWhenChanged().has_value()) << "reported once";
   EXPECT_FALSE(SubnetFiles("").ReadWhenChanged().has_value());
