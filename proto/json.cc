@@ -86,9 +86,9 @@ Result<std::string> WireOfJson(std::string_view json, const google::protobuf::De
   std::unique_ptr<util::TypeResolver> other;  // Of a schema that was compiled at run time
   if (type.file()->pool() != generated) other.reset(resolver_of(type.file()->pool()));
   std::string wire;
-  const auto status = util::JsonToBinaryString(other ? other.get() : resolver,
-                                               "type.googleapis.com/" + type.full_name(),
-                                               std::string(json), &wire);
+  const auto status =
+      util::JsonToBinaryString(other ? other.get() : resolver,
+                               "type.googleapis.com/" + type.full_name(), std::string(json), &wire);
   if (status.ok()) return wire;
   return Status(Code::kInvalidArgument, WithoutEmptyExcerpt(std::string(status.message())));
 }

@@ -56,8 +56,8 @@ TEST(JoinTokenDelete, NamesTheToken) {
 TEST(JoinRequestList, ShowsTheKeyInTheWideTable) {
   FakeController controller;
   controller.Answer<v1::ListJoinRequestsResponse>() = FromText<v1::ListJoinRequestsResponse>(
-      R"({"requests": [{"id": "5b1c", "node": "n7", "keyFingerprint": "5b1c6a", "address": "10.0.0.7",
-                        "state": "JOIN_REQUEST_STATE_PENDING"}]})");
+      R"({"requests": [{"id": "5b1c", "node": "n7", "keyFingerprint": "5b1c6a",
+                        "address": "10.0.0.7", "state": "JOIN_REQUEST_STATE_PENDING"}]})");
   EXPECT_THAT(RunWords("join-request list", controller).out, Not(HasSubstr("5b1c6a")));
   EXPECT_THAT(RunWords("join-request list -o wide", controller).out, HasSubstr("5b1c6a"));
   EXPECT_EQ(RunWords("join-request list -o name", controller).out, "5b1c\n");
