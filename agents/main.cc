@@ -20,7 +20,6 @@
 #include "agents/command_line.h"
 #include "agents/config.h"
 #include "agents/counters/sampling.h"
-#include "agents/host/capabilities.h"
 #include "agents/host/events.h"
 #include "agents/host/gpu/gpu_memory.h"
 #include "agents/host/machine.h"
@@ -256,9 +255,6 @@ int Run(const Settings& settings) {
   if (settings.Text("root") == "/") LogMissingPermissions();
   auto machine = host::Machine::Open(settings.Text("root"));
   if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
-  // Before the first thread: the socket for LLDP is open, and nothing else needs it.
-  if (const Status dropped = host::DropNetRaw(); !dropped.ok())
-    log::Warning("CAP_NET_RAW is kept: {}", dropped.message());
   auto policy = PolicyOf(settings);
   if (!policy.ok()) return Fail(policy.status(), kUsage);
   return Serve(settings, *std::move(machine), *std::move(policy), signals);
