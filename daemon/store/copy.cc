@@ -17,7 +17,7 @@
 namespace fabric::store {
 namespace {
 
-constexpr Duration kPatience = std::chrono::minutes(10);  // Of one answer; nobody waits for it.
+constexpr Duration kPatience = std::chrono::minutes(10);  // For one answer
 constexpr Duration kLeaseDuration = std::chrono::hours(1);
 
 constexpr std::array kCopiedTables = {"nodes",     "findings",     "finding_history", "silences",
