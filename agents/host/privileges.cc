@@ -11,11 +11,20 @@
 namespace fabric::host {
 namespace {
 
-// Opens a device without an effect on it. Returns errno, 0 when it opened.
+// Tests whether this process can read and write a device. Opens it for reading only, because
+// inspection never opens a device of the subnet for writing: faccessat() checks the mode of the
+// file, and open() checks the device policy of the cgroup.
 DeviceFile TryOpen(std::string path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-  DeviceFile file{.path = std::move(path), .error = fd < 0 ? errno : 0};
-  if (fd >= 0) ::close(fd);
+  DeviceFile file{.path = std::move(path)};
+  if (::faccessat(AT_FDCWD, file.path.c_str(), R_OK | W_OK, AT_EACCESS) != 0) {
+    file.error = errno;
+    return file;
+  }
+  const int fd = ::open(file.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0)
+    file.error = errno;
+  else
+    ::close(fd);
   return file;
 }
 

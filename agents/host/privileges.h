@@ -1,5 +1,5 @@
 // What the kernel permits this process to do, tried without side effects: device files are opened
-// and closed again.
+// for reading and closed again.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace fabric::host {
 // A device file that the kernel has made, or should have made.
 struct DeviceFile {
   std::string path;  // "/dev/infiniband/uverbs0"
-  int error = 0;  // errno of open(2): EPERM: device policy of the cgroup, EACCES: mode of the file
+  int error = 0;  // errno of access(2) or open(2): EPERM: device policy of the cgroup, EACCES: mode
+                  // of the file
 };
 
 struct Privileges {
