@@ -1,10 +1,12 @@
-// Resource use of this process, from /proc/self.
+// Resource use of this process.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "base/clock.h"
 
 namespace fabric {
 
@@ -16,6 +18,6 @@ struct ProcessStat {
 };
 
 // CPU time, memory, file descriptors and start time. A few microseconds.
-std::vector<ProcessStat> ReadProcessStats();
+std::vector<ProcessStat> ReadProcessStats(WallTime started);
 
 }  // namespace fabric

@@ -391,7 +391,7 @@ std::string MetricsReference() {
   std::string text = "| metric | type | meaning |\n|---|---|---|\n";
   for (const Family& row : kFamilies)
     text += Format("| `{}` | {} | {} |\n", row.name, type_name(row.type), row.help);
-  for (const ProcessStat& stat : ReadProcessStats())
+  for (const ProcessStat& stat : ReadProcessStats({}))
     text +=
         Format("| `{}` | {} | {} |\n", stat.name, stat.counter ? "counter" : "gauge", stat.help);
   return text;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
 #include <string>
 
@@ -12,7 +13,8 @@ namespace {
 
 std::map<std::string, double> Read() {
   std::map<std::string, double> values;
-  for (const ProcessStat& stat : ReadProcessStats())
+  const WallTime started(std::chrono::milliseconds(1'700'000'000'500));
+  for (const ProcessStat& stat : ReadProcessStats(started))
     if (stat.value) values[std::string(stat.name)] = *stat.value;
   return values;
 }
@@ -23,7 +25,7 @@ TEST(ProcessStats, AreThoseOfThisProcess) {
   EXPECT_GT(values.at("process_resident_memory_bytes"), 1e6);
   EXPECT_GT(values.at("process_virtual_memory_bytes"), values.at("process_resident_memory_bytes"));
   EXPECT_GT(values.at("process_max_fds"), values.at("process_open_fds"));
-  EXPECT_GT(values.at("process_start_time_seconds"), 1.5e9);
+  EXPECT_DOUBLE_EQ(values.at("process_start_time_seconds"), 1'700'000'000.5);
 }
 
 TEST(ProcessStats, CountOpenFiles) {
