@@ -3,14 +3,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <list>
 #include <utility>
 #include <vector>
 
 #include "base/atomic_file.h"
 #include "base/input.h"
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/text.h"
 #include "daemon/config.h"
 #include "daemon/custom/node_rules.h"
@@ -50,14 +48,6 @@ std::vector<std::string> RestartNeeded(const Settings& before, const Settings& n
   return names;
 }
 
-// Rules borrow from their files, and copies of them live as long as the controller.
-const std::vector<custom::RuleFile>& Kept(std::vector<custom::RuleFile> files) {
-  static Mutex mutex;
-  static std::list<std::vector<custom::RuleFile>> kept;
-  const MutexLock lock(mutex);
-  return kept.emplace_back(std::move(files));
-}
-
 }  // namespace
 
 Result<control::Policy> ReadPolicy(const Settings& settings) {
@@ -65,16 +55,15 @@ Result<control::Policy> ReadPolicy(const Settings& settings) {
   if (!profile.ok()) return profile.status().In("profile");
   auto places = profile::LoadPlaces(settings.Text("profile"), ReadText);
   if (!places.ok()) return places.status().In("profile");
-  auto read = ReadRuleFiles(settings.Text("rules"));
-  if (!read.ok()) return read.status().In("rules");
-  const std::vector<custom::RuleFile>& files = Kept(*std::move(read));
+  const auto files = ReadRuleFiles(settings.Text("rules"));
+  if (!files.ok()) return files.status().In("rules");
   if (!profile->name().empty()) log::Info("profile {}", profile->name());
-  const std::uint32_t problems = LogRules(files);
-  return control::Policy{
-      .profile = *std::move(profile),
-      .places = *std::move(places),
-      .custom_rules = {
-          .rules = custom::NodeRules(files), .infos = custom::Infos(files), .problems = problems}};
+  const std::uint32_t problems = LogRules(*files);
+  return control::Policy{.profile = *std::move(profile),
+                         .places = *std::move(places),
+                         .custom_rules = {.rules = custom::NodeRules(*files),
+                                          .infos = custom::Infos(*files),
+                                          .problems = problems}};
 }
 
 Reloader::Reloader(std::vector<std::string> arguments, const Settings& settings, Use use)

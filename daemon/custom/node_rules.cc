@@ -33,8 +33,8 @@ std::vector<rules::NodeRule> NodeRules(std::span<const RuleFile> files) {
     for (const Rule& rule : file.rules)
       all.push_back({.id = rule.id,
                      .severity = rule.severity,
-                     .evaluate = [&rule, history = History()](const fleet::NodeView& node,
-                                                              rules::Verdicts& out) mutable {
+                     .evaluate = [rule, history = History()](const fleet::NodeView& node,
+                                                             rules::Verdicts& out) mutable {
                        Judge(rule, node, history, out);
                      }});
   return all;

@@ -11,8 +11,7 @@
 
 namespace fabric::custom {
 
-// The valid rules of the files. A copy of a rule with `for` has its own history. Borrows `files`,
-// which must outlive the result and not move.
+// Copies of the valid rules of the files. A copy of a rule with `for` has its own history.
 std::vector<rules::NodeRule> NodeRules(std::span<const RuleFile> files);
 
 std::vector<v1::RuleInfo> Infos(std::span<const RuleFile> files);

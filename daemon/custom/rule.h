@@ -23,7 +23,7 @@ struct Fix {
   std::optional<expression::Template> note;
 };
 
-// Movable; safe to evaluate from any thread.
+// A value; safe to evaluate from any thread.
 struct Rule {
   std::string id;
   std::string title;  // As written, including ${...}

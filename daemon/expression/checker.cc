@@ -349,9 +349,9 @@ class Checker {
     re2::RE2::Options options;
     options.set_log_errors(false);
     options.set_max_mem(kPatternMemoryMax);
-    node.pattern = std::make_unique<const re2::RE2>(node.args[1].text, options);
-    if (!node.pattern->ok())
-      Fail(node.args[1], Format("invalid pattern: {}", node.pattern->error()));
+    node.pattern = Pattern(node.args[1].text, options);
+    if (!node.pattern.get()->ok())
+      Fail(node.args[1], Format("invalid pattern: {}", node.pattern.get()->error()));
   }
 
   struct Local {

@@ -19,6 +19,11 @@ std::variant<Expression, Error> Expression::Compile(std::string_view text,
 }
 
 Expression::Expression(std::unique_ptr<const Node> root) : root_(std::move(root)) {}
+Expression::Expression(const Expression& other)
+    : root_(std::make_unique<const Node>(*other.root_)) {}
+Expression& Expression::operator=(const Expression& other) {
+  return *this = Expression(other);
+}
 Expression::Expression(Expression&&) noexcept = default;
 Expression& Expression::operator=(Expression&&) noexcept = default;
 Expression::~Expression() = default;

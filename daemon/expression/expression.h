@@ -84,13 +84,15 @@ inline constexpr std::size_t kReadsMax = 8;
 
 struct Node;
 
-// Movable; const functions are safe to call from any thread.
+// A value; const functions are safe to call from any thread.
 class Expression {
  public:
   // `wanted`: required type. `environment` may be destroyed afterwards, but not its function table.
   static std::variant<Expression, Error> Compile(std::string_view text,
                                                  const Environment& environment,
                                                  std::optional<Type::Kind> wanted = {});
+  Expression(const Expression& other);
+  Expression& operator=(const Expression& other);
   Expression(Expression&&) noexcept;
   Expression& operator=(Expression&&) noexcept;
   ~Expression();

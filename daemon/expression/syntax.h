@@ -48,6 +48,26 @@ enum class Op : std::uint8_t {
 
 inline constexpr std::size_t kMacroDepthMax = 8;
 
+// A compiled pattern. A copy compiles it again: RE2 cannot be copied.
+class Pattern {
+ public:
+  Pattern() = default;
+  Pattern(const std::string& text, const re2::RE2::Options& options)
+      : compiled_(std::make_unique<const re2::RE2>(text, options)) {}
+  Pattern(const Pattern& other) {
+    if (other.compiled_) *this = Pattern(other.compiled_->pattern(), other.compiled_->options());
+  }
+  Pattern& operator=(const Pattern& other) { return *this = Pattern(other); }
+  Pattern(Pattern&&) noexcept = default;
+  Pattern& operator=(Pattern&&) noexcept = default;
+  ~Pattern() = default;
+
+  const re2::RE2* get() const { return compiled_.get(); }  // nullptr: none
+
+ private:
+  std::unique_ptr<const re2::RE2> compiled_;
+};
+
 struct Node {
   Op op = Op::kConstant;
   std::size_t at = 0;  // Offset in the text
@@ -62,7 +82,7 @@ struct Node {
   std::size_t slot = 0;  // kVariable, kLocal; of macros the slot of their variable
   const google::protobuf::FieldDescriptor* field = nullptr;
   const Function* function = nullptr;
-  std::unique_ptr<const re2::RE2> pattern;
+  Pattern pattern;
 };
 
 // Grammar, literals, depth and length.

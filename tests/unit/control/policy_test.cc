@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <list>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,7 @@ Policy WithRule(const std::string& check) {
           "rules:\n  - {id: site.kernel, title: wrong kernel, severity: warning, scope: node,\n"
           "     check: " +
           check + "}\n"};
-  static std::list<std::vector<custom::RuleFile>> kept;  // The rules borrow from them.
-  const auto& files = kept.emplace_back(custom::LoadAll({&text, 1}));
+  const std::vector<custom::RuleFile> files = custom::LoadAll({&text, 1});
   return {.custom_rules = {.rules = custom::NodeRules(files), .infos = custom::Infos(files)}};
 }
 

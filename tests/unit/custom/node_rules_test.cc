@@ -49,6 +49,30 @@ TEST(NodeRules, AreJudgedLikeAnyOther) {
   EXPECT_EQ(infos[0].family(), "custom");
 }
 
+// After a reload, the files of the rules in use are gone.
+TEST(NodeRules, DoNotNeedTheirFiles) {
+  std::vector<rules::NodeRule> copies;
+  {
+    const RuleText text = {.name = "site.yaml", .text = R"(rules:
+  - {id: site.mtu, title: "MTU ${netdev.mtu_bytes}", severity: error, scope: port,
+     check: "port.netdev.matches('^none$') && netdev.mtu_bytes == 9000",
+     fix: [{command: "ip link set ${port.netdev} mtu 9000"}]}
+)"};
+    const std::vector<RuleFile> files = LoadAll({&text, 1});
+    ASSERT_THAT(files[0].problems, ::testing::IsEmpty());
+    const std::vector<rules::NodeRule> rules = NodeRules(files);
+    copies = rules;
+  }
+  std::vector<fleet::NodeRecord> records = {{.name = "n1", .snapshot = testing::RoceNode({})}};
+  std::vector<v1::Finding> own;
+  for (v1::Finding& finding : rules::Evaluate(fleet::FleetView(records), copies).findings)
+    if (finding.rule() == "site.mtu") own.push_back(std::move(finding));
+  ASSERT_FALSE(own.empty());
+  EXPECT_EQ(own[0].title(), "MTU 9000");
+  ASSERT_EQ(own[0].remedies_size(), 1);
+  EXPECT_THAT(own[0].remedies(0).command(), ::testing::HasSubstr("mtu 9000"));
+}
+
 TEST(NodeRules, OfSeveralFilesHaveIdsOfTheirOwn) {
   const RuleText texts[] = {
       {.name = "a.yaml", .text = std::string(kMtu)},
