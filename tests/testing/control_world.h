@@ -1,6 +1,7 @@
 // A controller with its store, its events and agents, on one thread with a simulated clock.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ class FlakyStore final : public store::Store {
 
   Status failure;
   std::uint32_t node_writes = 0;
-  std::uint32_t result_writes = 0;  // Transactions with results of campaigns
+  std::uint32_t result_writes = 0;     // Transactions with results of campaigns
+  std::uint32_t results_read_max = 0;  // Results that one call wants
 
   Status PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory) override;
   Status DeleteNode(const std::string& node) override;
@@ -74,6 +76,7 @@ class FlakyStore final : public store::Store {
   }
   Result<std::vector<store::ResultRow>> Results(const std::string& campaign, std::int64_t after,
                                                 std::uint32_t max) override {
+    results_read_max = std::max(results_read_max, max);
     return store_->Results(campaign, after, max);
   }
 

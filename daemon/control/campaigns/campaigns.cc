@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -17,6 +16,8 @@ namespace {
 
 // Size of a batch of results that is stored at once, before the Tick ends.
 constexpr std::size_t kRecordedMax = 1'000;
+// Of a read from the store: a campaign can have millions of results.
+constexpr std::uint32_t kResultsAtOnce = 1'000;
 
 // Time for which a port's counters may include probe traffic: the current window and the next one,
 // which is valid until its own end.
@@ -91,15 +92,21 @@ Status Campaigns::CheckRoom() const {
 
 // Results are stored more often than the counts of a running campaign.
 void Campaigns::CountStored(v1::Campaign& summary) {
-  const auto stored =
-      outbox_.store().Results(summary.id(), 0, std::numeric_limits<std::int32_t>::max());
-  if (!stored.ok()) return;  // The counts of the last round
-  summary.clear_probes_ok();
-  summary.clear_probes_lossy();
-  summary.clear_probes_below_expectation();
-  summary.clear_probes_cancelled();
-  summary.clear_probes_failed();
-  for (const store::ResultRow& row : *stored) CountResult(summary, row.result);
+  v1::Campaign counted = summary;
+  counted.clear_probes_ok();
+  counted.clear_probes_lossy();
+  counted.clear_probes_below_expectation();
+  counted.clear_probes_cancelled();
+  counted.clear_probes_failed();
+  std::int64_t after = 0;
+  while (true) {
+    const auto rows = outbox_.store().Results(summary.id(), after, kResultsAtOnce);
+    if (!rows.ok()) return;  // The counts of the last round
+    for (const store::ResultRow& row : *rows) CountResult(counted, row.result);
+    if (rows->size() < kResultsAtOnce) break;
+    after = rows->back().sequence;
+  }
+  summary = std::move(counted);
 }
 
 Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec, CampaignInputs inputs,

@@ -117,6 +117,22 @@ TEST(Campaigns, ARestartEndsTheRunningAndCountsOn) {
   EXPECT_EQ(list.campaigns(2).id(), "c1");
 }
 
+// A campaign can have two million results.
+TEST(Campaigns, ARestartReadsTheResultsInParts) {
+  ControlWorld world;
+  world.ConnectNodes(4);
+  world.agents.Behave("n4", Behaviour::kNeverFinishes);
+  const std::string id = world.StartCampaign();
+  world.agents.Deliver();
+  const v1::Campaign before = world.Campaign(id);
+  EXPECT_GT(before.probes_ok(), 0u);
+  world.store->results_read_max = 0;
+  world.Restart();
+  EXPECT_GT(world.store->results_read_max, 0u);
+  EXPECT_LE(world.store->results_read_max, 10'000u);
+  EXPECT_EQ(world.Campaign(id).probes_ok(), before.probes_ok());
+}
+
 std::ptrdiff_t ResultsTold(const testing::EventLog& log) {
   return std::count_if(log.events.begin(), log.events.end(),
                        [](const v1::Event& event) { return event.has_pair_result(); });
