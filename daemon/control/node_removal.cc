@@ -24,7 +24,7 @@ Result<v1::NodeSummary> RemoveNode(State& state, const std::string& name, const 
   // A silent session starts again with a complete snapshot.
   for (auto& [id, session] : state.sessions.all())
     if (session.node.name() == name) session.reported = session.snapshot_requested = false;
-  state.mesh.OnFleetChange(now);
+  state.mesh.OnRemoved(name, now);
   state.outbox.Publish(now, [&](v1::Event& event) { *event.mutable_node() = removed; });
   return removed;
 }

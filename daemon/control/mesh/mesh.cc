@@ -114,6 +114,15 @@ void Mesh::OnLost(const std::string& node, Moment now) {
   OnFleetChange(now);
 }
 
+void Mesh::OnRemoved(const std::string& node, Moment now) {
+  OnLost(node, now);
+  const std::string prefix = node + "/";
+  const auto begin = endpoints_.lower_bound(prefix);
+  endpoints_.erase(begin, std::find_if(begin, endpoints_.end(), [&](const auto& one) {
+                     return !one.first.starts_with(prefix);
+                   }));
+}
+
 void Mesh::OnWindow(const Session& session, const v1::MeshWindow& window, Moment now) {
   if (!settings_.on) return End(session);
   const std::size_t bytes = window.SpaceUsedLong();

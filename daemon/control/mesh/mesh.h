@@ -46,6 +46,7 @@ class Mesh {
   void OnEndpoints(const Session& session, const v1::MeshEndpoints& report, Moment now);
   void OnWindow(const Session& session, const v1::MeshWindow& window, Moment now);
   void OnLost(const std::string& node, Moment now);  // Its endpoints become invalid.
+  void OnRemoved(const std::string& node, Moment now);
   void Tick(const fleet::Fleet& fleet, Moment now);
 
   const v1::MeshStatus& Status() const { return status_; }  // Without pairs of leaves

@@ -269,6 +269,30 @@ TEST_F(MeshTest, WhatCannotBeIsNotTaken) {
       << "nobody speaks for another node";
 }
 
+TEST_F(MeshTest, ARemovedNodeLeavesNoEndpoints) {
+  Connect(3);
+  AllTellEndpoints(3);
+  v1::AgentMessage forged;
+  for (std::uint32_t n = 0; n < 1024; ++n)
+    *forged.mutable_mesh_endpoints()->add_endpoints()->mutable_port() = PortOf("n4", 100 + n);
+  ASSERT_TRUE(world.agents.Connect(testing::RoceNode({.number = 4})).ok());
+  world.agents.Advance(2s);
+  ASSERT_TRUE(world.agents.Say("n4", forged).ok());
+  world.agents.Disconnect("n4", "powered off");
+  world.agents.Advance(10s);
+  v1::DeleteNodeRequest request;
+  request.set_name("n4");
+  v1::NodeSummary removed;
+  const fabric::Status deleted = world.controller->Call(request, removed, world.agents.now());
+  ASSERT_TRUE(deleted.ok()) << deleted.message();
+  ASSERT_TRUE(world.agents.Connect(testing::RoceNode({.number = 4})).ok());
+  world.agents.Advance(2s);
+  TellEndpoints("n4", 400);
+  world.agents.Advance(30s);
+  EXPECT_THAT(NotCovered(), ::testing::IsEmpty());
+  EXPECT_EQ(Status().ports(), 8u);
+}
+
 TEST_F(MeshTest, ARestartedControllerOrdersAnew) {
   Connect(3);
   AllTellEndpoints(3);
