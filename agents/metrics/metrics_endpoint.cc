@@ -9,8 +9,10 @@
 #include <condition_variable>
 #include <exception>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "agents/metrics/metrics.h"
 #include "base/mutex.h"
@@ -50,7 +52,7 @@ class Endpoint final : public MetricsEndpoint {
   // Throws what the library throws.
   Endpoint(const HostPort& address, std::function<NodeMetrics()> source)
       : collector_(std::make_shared<Collector>(std::move(source))),
-        exposer_(std::make_unique<prometheus::Exposer>(ToString(address), kThreads)),
+        exposer_(std::make_unique<prometheus::Exposer>(Options(address))),
         address_(address) {
     exposer_->RegisterCollectable(collector_);
     address_.port = static_cast<std::uint16_t>(exposer_->GetListeningPorts().front());
@@ -71,7 +73,14 @@ class Endpoint final : public MetricsEndpoint {
   HostPort address() const override { return address_; }
 
  private:
-  static constexpr std::size_t kThreads = 2;
+  // A connection holds a thread until its request has arrived.
+  static std::vector<std::string> Options(const HostPort& address) {
+    return {"listening_ports",    ToString(address),
+            "num_threads",        "4",
+            "request_timeout_ms", "1000",
+            "linger_timeout_ms",  "1000"};
+  }
+
   static constexpr auto kKnockEvery = std::chrono::milliseconds(20);
   // The library wants to borrow its collectables weakly.
   decltype(std::make_shared<Collector>(nullptr)) collector_;

@@ -1,11 +1,18 @@
 #include "agents/metrics/metrics.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "agents/metrics/metric_families.h"
 #include "proto/json.h"
@@ -166,6 +173,30 @@ TEST(Metrics, PassTheCheckOfPromtool) {
   const int status = std::system(command.c_str());
   std::ifstream report(tree.path() + "/report");
   EXPECT_EQ(status, 0) << std::string(std::istreambuf_iterator<char>(report), {});
+}
+
+int Connected(const HostPort& address) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(address.port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+  return fd;
+}
+
+// Each of them holds a thread of the server until it gives up.
+TEST(MetricsEndpoint, ConnectionsWithoutARequestDelayAScrapeForSecondsOnly) {
+  const auto endpoint = MetricsEndpoint::Open({.host = "127.0.0.1", .port = 0}, Node);
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status().message();
+  std::vector<int> fds;
+  for (int n = 0; n < 4; ++n) fds.push_back(Connected((*endpoint)->address()));
+  const int scrape = fds.emplace_back(Connected((*endpoint)->address()));
+  constexpr std::string_view kRequest = "GET /metrics HTTP/1.0\r\n\r\n";
+  ASSERT_EQ(::send(scrape, kRequest.data(), kRequest.size(), 0), std::ssize(kRequest));
+  pollfd waiting{.fd = scrape, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&waiting, 1, 10'000), 1) << "no answer within 10 s";
+  for (const int fd : fds) ::close(fd);
 }
 
 TEST(MetricsEndpoint, SaysWhereItListensAndThatAnAddressIsTaken) {
