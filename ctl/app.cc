@@ -141,6 +141,8 @@ int RunOnce(const Command& command, Client& client, const Arguments& arguments,
   ConsoleStream stream(console, render_options, environment.progress);
   Result<Output> output = command.run(client, arguments, stream);
   stream.Progress("");
+  if (!client.warning().empty())
+    console.Err(Format("fabricctl: warning: {}\n", Printable(client.warning())));
   if (!output.ok()) return Fail(output.status(), console);
   if (arguments.Has("sort-by"))
     if (const Status status = SortRows(arguments.Text("sort-by"), *output); !status.ok())

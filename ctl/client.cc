@@ -101,6 +101,8 @@ class GrpcClient final : public Client {
         generic_(channel_),
         stub_(v1::Fabric::NewStub(channel_)) {}
 
+  std::string_view warning() const override { return warning_; }
+
   Status WatchEvents(const v1::WatchEventsRequest& request,
                      const std::function<bool(const v1::Event&)>& on_event) override {
     // A stream has no deadline of its own, so a cheap call checks the connection first.
@@ -175,6 +177,10 @@ class GrpcClient final : public Client {
     void* tag = nullptr;
     bool ok = false;
     done.Next(&tag, &ok);
+    const auto& trailing = context.GetServerTrailingMetadata();
+    const auto warning = trailing.find(kWarningKey);
+    warning_.clear();
+    if (warning != trailing.end()) warning_.assign(warning->second.data(), warning->second.size());
     if (!status.ok()) return Convert(status);
     grpc::ProtoBufferReader reader(&answer);
     if (!response.ParseFromZeroCopyStream(&reader))
@@ -219,10 +225,12 @@ class GrpcClient final : public Client {
   const Channel channel_;
   grpc::GenericStub generic_;
   const std::unique_ptr<v1::Fabric::Stub> stub_;  // For the stream of events
+  std::string warning_;
 };
 
 // The one of several controllers that leads. It is asked for before the first call and after a
-// failure, so that no change is sent twice.
+// failure, so that no change is sent twice. A leader that is cut off from the database is used only
+// if no other one answers.
 class LeaderClient final : public Client {
  public:
   LeaderClient(const ClientOptions& options, const std::vector<std::string_view>& controllers)
@@ -232,6 +240,10 @@ class LeaderClient final : public Client {
       one.controller = controller;
       clients_.push_back(std::make_unique<GrpcClient>(one));
     }
+  }
+
+  std::string_view warning() const override {
+    return leader_ == nullptr ? std::string_view() : leader_->warning();
   }
 
   Status WatchEvents(const v1::WatchEventsRequest& request,
@@ -266,13 +278,14 @@ class LeaderClient final : public Client {
       const Status status =
           client->CallWithin(*MethodOf(*request.GetDescriptor()), request, response,
                              std::min(options_.timeout, kLeaderPatience));
-      if (!IsGone(status)) {
-        leader_ = client.get();
-        return {};
+      if (IsGone(status)) {
+        reasons += (reasons.empty() ? "" : "; ") + status.message();
+        continue;
       }
-      reasons += (reasons.empty() ? "" : "; ") + status.message();
+      if (leader_ == nullptr || client->warning().empty()) leader_ = client.get();
+      if (client->warning().empty()) return {};
     }
-    return {Code::kUnavailable, reasons};
+    return leader_ != nullptr ? Status() : Status(Code::kUnavailable, reasons);
   }
 
   const ClientOptions options_;

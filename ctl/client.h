@@ -22,6 +22,9 @@ class Client {
  public:
   virtual ~Client() = default;
 
+  // Why the last answer can be out of date; empty: the controller knows of no reason.
+  virtual std::string_view warning() const { return {}; }
+
   // One unary rpc. The type of the request names it: client.Call<v1::Campaign>(get_campaign).
   template <class Response, class Request>
   Result<Response> Call(const Request& request) {

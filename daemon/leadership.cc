@@ -54,6 +54,11 @@ Leadership::~Leadership() {
   if (term_ && !lost_) (void)lease_.Release(*term_);
 }
 
+// The lease counts from before the call, so that it ends here before it ends in the database.
+Duration Leadership::Validity() const {
+  return options_.duration * 9 / 10;
+}
+
 Leadership::Standing Leadership::standing() const {
   if (lost_) return Standing::kLost;
   const std::int64_t until = valid_until_;
@@ -78,10 +83,14 @@ Status Leadership::Refusal() const {
   return {Code::kUnavailable, Format("{}: the leader is {}", kNotLeading, leader_.address)};
 }
 
-std::string Leadership::Problem() const {
-  if (standing() == Standing::kLeading) return "";
-  const MutexLock lock(mutex_);
-  return failure_.ok() ? "the lease is not confirmed" : failure_.message();
+std::string Leadership::Doubt() const {
+  if (standing() != Standing::kUnconfirmed) return "";
+  const Duration age(SinceBoot() - valid_until_ + Validity().count());
+  return Format(
+      "the database has not confirmed for {} s that this controller leads; another one can lead, "
+      "and "
+      "this answer can be out of date",
+      std::chrono::floor<std::chrono::seconds>(age).count());
 }
 
 void Leadership::Note(const Status& status) {
@@ -107,21 +116,20 @@ Duration Leadership::Take() {
     leader_ = row;
     return kTakeEvery;
   }
-  valid_until_ = began + options_.duration.count() * 9 / 10;
+  valid_until_ = began + Validity().count();
   term_ = *taken;
   changed_.notify_all();
   log::Info("this controller leads: epoch {}", term_->epoch);
   return options_.duration / 6;
 }
 
-// The lease counts from before the call, so that it ends here before it ends in the database.
 Duration Leadership::Renew(const store::Term& term) {
   const std::int64_t began = SinceBoot();
   const auto renewed = lease_.Renew(term);
   Note(renewed.status());
   if (!renewed.ok()) return kRetryAfter;
   if (*renewed)
-    valid_until_ = began + options_.duration.count() * 9 / 10;
+    valid_until_ = began + Validity().count();
   else
     Lose();
   return options_.duration / 6;

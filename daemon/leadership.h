@@ -37,8 +37,8 @@ class Leadership {
 
   // UNAVAILABLE, with the address of the leader as far as it is known, or why it is not.
   Status Refusal() const EXCLUDES(mutex_);
-  // Why the lease is not confirmed; empty: it is.
-  std::string Problem() const EXCLUDES(mutex_);
+  // Of a leader whose lease is not confirmed: why its answers can be out of date. Else empty.
+  std::string Doubt() const;
 
   const store::PostgresUrl& url() const { return url_; }
 
@@ -47,6 +47,7 @@ class Leadership {
   Duration Take() EXCLUDES(mutex_);
   Duration Renew(const store::Term& term) EXCLUDES(mutex_);
   void Lose() EXCLUDES(mutex_);
+  Duration Validity() const;
   void Note(const Status& status) EXCLUDES(mutex_);
 
   const store::PostgresUrl url_;

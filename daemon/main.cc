@@ -182,7 +182,7 @@ Result<std::unique_ptr<SiteAccess>> OpenSite(const Settings& settings, const Tra
 
 // Returns the signal that ends the program; 0: another controller leads now, serve again.
 Result<int> Serve(const Settings& settings, const std::vector<std::string>& arguments,
-                  const sigset_t& ending_signals) {
+                  WallTime started, const sigset_t& ending_signals) {
   const SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
                    Transport::Open(settings, clock.Now().wall));
@@ -228,6 +228,7 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
   standby.reset();
   return ServeFronts(settings,
                      {.clock = clock,
+                      .started = started,
                       .transport = *transport,
                       .leadership = leadership.get(),
                       .site = *site,
@@ -282,8 +283,9 @@ int Main(std::span<const char* const> args) {
   UseAllDescriptors();
   const Status listens = CheckListeners(*settings);
   Result<int> signal = listens.ok() ? Result<int>(0) : Result<int>(listens);
+  const WallTime started = SystemClock().Now().wall;
   while (signal.ok() && *signal == 0)
-    signal = Serve(*settings, {args.begin(), args.end()}, ending_signals);
+    signal = Serve(*settings, {args.begin(), args.end()}, started, ending_signals);
   if (signal.ok()) return kExitOk;
   std::fprintf(stderr, "fabricd: %s\n", signal.status().message().c_str());
   return kExitFailed;

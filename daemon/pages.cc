@@ -24,17 +24,21 @@ std::function<Status(const access::Caller&)> Needs(access::Gate& gate, access::N
 
 }  // namespace
 
-std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate& gate,
-                                   const api::Health& health, const api::CallMetrics& calls,
-                                   const Transport& transport, const notify::Notifier& notifier,
-                                   const Clock& clock) {
-  std::vector<api::Page> pages =
-      api::HealthPages(health, clock, [&controller] { return controller.StoreFailure(); });
+std::vector<api::Page> StatusPages(const Served& with, const api::Health& health,
+                                   const api::CallMetrics& calls) {
+  control::Controller& controller = with.controller;
+  access::Gate& gate = with.site.gate();
+  const auto degraded = [&controller, leadership = with.leadership] {
+    const std::string failure = controller.StoreFailure();
+    return failure.empty() && leadership != nullptr ? leadership->Doubt() : failure;
+  };
+  std::vector<api::Page> pages = api::HealthPages(health, with.clock, degraded);
   pages.push_back({"/metrics",
-                   [&] {
+                   [&controller, &gate, &calls, &transport = with.transport,
+                    &notifier = with.notifier, started = with.started] {
                      api::MetricsInput input = api::ReadMetrics(controller, gate, calls);
                      input.tls = transport.Numbers();
-                     input.process = ReadProcessStats();
+                     input.process = ReadProcessStats(started);
                      for (notify::ReceiverCounts& one : notifier.Counts())
                        input.notifications.push_back({.receiver = std::move(one.name),
                                                       .sent = one.sent,

@@ -4,23 +4,18 @@
 
 #include <vector>
 
-#include "base/clock.h"
 #include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/api/health.h"
 #include "daemon/api/rest/rest_service.h"
-#include "daemon/control/controller.h"
-#include "daemon/notify/notifier.h"
+#include "daemon/serving.h"
 #include "daemon/signing_keys.h"
-#include "daemon/transport.h"
 
 namespace fabric {
 
 // Of the health server: nothing that waits for the controller. All are borrowed.
-std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate& gate,
-                                   const api::Health& health, const api::CallMetrics& calls,
-                                   const Transport& transport, const notify::Notifier& notifier,
-                                   const Clock& clock);
+std::vector<api::Page> StatusPages(const Served& with, const api::Health& health,
+                                   const api::CallMetrics& calls);
 
 // Of the REST server: `pages`, those about the API and the web page. The keys are borrowed.
 std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys& keys,

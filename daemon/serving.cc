@@ -169,10 +169,13 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
   api::CallMetrics calls;
   api::Api fabric_api(controller, gate, clock, calls, join ? &join->service() : nullptr);
   // Before and after: an answer that another leader may contradict is not given.
-  const api::CallFunction call = [&](auto&&... arguments) {
+  const api::CallFunction call = [&](const api::CallContext& context, auto&&... arguments) {
     if (IsLost(with.leadership)) return with.leadership->Refusal();
-    const Status status = fabric_api.Call(arguments...);
-    return IsLost(with.leadership) ? with.leadership->Refusal() : status;
+    const Status status = fabric_api.Call(context, arguments...);
+    if (IsLost(with.leadership)) return with.leadership->Refusal();
+    if (with.leadership != nullptr && context.warning != nullptr)
+      *context.warning = with.leadership->Doubt();
+    return status;
   };
   Reloader reloader(with.arguments, settings, [&](control::Policy next, Moment now) {
     controller.SetPolicy(std::move(next), now);
@@ -181,8 +184,7 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
     return reloader.Answer(request, response, now);
   });
   api::Health health(clock.Now().steady);
-  const std::vector<api::Page> pages =
-      StatusPages(controller, gate, health, calls, transport, with.notifier, clock);
+  const std::vector<api::Page> pages = StatusPages(with, health, calls);
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
   ASSIGN_OR_RETURN(const auto grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, with.events, watchers,

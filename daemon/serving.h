@@ -28,6 +28,7 @@ namespace fabric {
 // What the listeners use.
 struct Served {
   const Clock& clock;
+  WallTime started;  // This process
   Transport& transport;
   const Leadership* leadership;  // Null: there is one controller
   SiteAccess& site;

@@ -1,10 +1,13 @@
-// Beginning of the message of a controller that does not lead, with code UNAVAILABLE.
+// What a controller says that does not lead, or that may not lead any more.
 #pragma once
 
 #include <string_view>
 
 namespace fabric {
 
+// Beginning of the message, with code UNAVAILABLE.
 inline constexpr std::string_view kNotLeading = "this controller does not lead";
+// Trailing metadata of an answer that can be out of date: the reason.
+inline constexpr const char* kWarningKey = "fabric-warning";
 
 }  // namespace fabric

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +27,8 @@ namespace fabric::api {
 struct CallContext {
   const access::Caller& caller;
   std::string_view transport;  // "grpc", "rest" or kRecheck
+  // Where the call writes why its answer can be out of date. nullptr: the caller does not show it.
+  std::string* warning = nullptr;
 };
 // Whether a caller may still read a stream that it has. Not a call in the metrics.
 inline constexpr std::string_view kRecheck = "recheck";

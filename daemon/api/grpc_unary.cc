@@ -13,6 +13,7 @@
 #include "daemon/api/grpc_caller.h"
 #include "daemon/api/grpc_status.h"
 #include "proto/fabric_service.h"
+#include "proto/not_leading.h"
 
 namespace fabric::api {
 namespace {
@@ -68,8 +69,10 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
     if (!grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&request_, request.get()).ok())
       return {Code::kInvalidArgument, Format("expected a {}", method->input_type()->name())};
     const access::Caller caller = CallerOf(context_);
-    RETURN_IF_ERROR(
-        service_.call_({.caller = caller, .transport = "grpc"}, *method, *request, *answer));
+    std::string warning;
+    RETURN_IF_ERROR(service_.call_({.caller = caller, .transport = "grpc", .warning = &warning},
+                                   *method, *request, *answer));
+    if (!warning.empty()) context_.AddTrailingMetadata(kWarningKey, warning);
     bool own_buffer = false;
     const grpc::Status written =
         grpc::GenericSerialize<grpc::ProtoBufferWriter, Message>(*answer, &answer_, &own_buffer);

@@ -101,6 +101,14 @@ class Controller:
         except (OSError, ValueError):
             return 0, ""
 
+    def warning(self):
+        """Why its answers can be out of date; None: it does not answer reads."""
+        try:
+            with urllib.request.urlopen(self.rest + "/v1/nodes", timeout=3) as answer:
+                return answer.headers.get("Fabric-Warning", "")
+        except OSError:
+            return None
+
     def leads(self):
         return self.call("/v1/version", timeout=3)[0] == 200
 
@@ -287,16 +295,34 @@ class HighAvailability(unittest.TestCase):
         self.until(lambda: self.connected(self.a, "n1"), "connected")
         self.assertTrue(self.silence(self.a))
         began = time.monotonic()
+        self.assertEqual(self.a.warning(), "")
         self.proxy.cut()
         self.assertFalse(self.silence(self.a, 30))
         self.until(self.b.leads, "b leads")
         self.check_takeover(self.b, time.monotonic() - began)
-        self.assertFalse(self.silence(self.a, 30))
+        self.check_cut_off()
         self.until(lambda: self.connected(self.b, "n1"), "the agent finds the new leader")
         self.proxy.mend()
         self.until(lambda: self.a.call("/v1/version")[0] == 503, "a stands by")
         self.check_acknowledged(self.b)
         self.check_one_writer()
+
+    def check_cut_off(self):
+        """Another controller leads, and a does not know: it changes nothing, and says with each
+        read that it can be out of date. Clients with both addresses use the other one."""
+        self.assertFalse(self.silence(self.a, 30))
+        for path, body in (("/v1/campaigns", {"spec": {}}), ("/v1/certificates", {"nodes": ["n1"]}),
+                           ("/v1/schedules", {"schedule": {"id": "nightly", "cron": "0 3 * * *"}})):
+            status, answer = self.a.call(path, body, 30)
+            self.assertNotEqual(status, 200, f"{path}: {answer}")
+        self.assertRegex(self.a.warning(), r"has not confirmed for \d+ s that this controller")
+        with urllib.request.urlopen(self.a.health + "/readyz", timeout=10) as ready:
+            self.assertIn(b"degraded: ", ready.read())
+        for addresses, warned in ((self.a.grpc, True), (self.both, False)):
+            done = subprocess.run([BIN / "fabricctl", "--controller", addresses, "nodes"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("can be out of date" in done.stderr, warned, done.stderr)
 
     def test_the_commands_of_the_manual(self):
         text = OPERATIONS.read_text().split("## Several controllers")[1]
@@ -387,6 +413,8 @@ class HighAvailability(unittest.TestCase):
         elif fault == "cut":
             self.proxy.cut()
             time.sleep(random_.random() * 2 * LEASE)
+            # The lease has ended after this time, whenever it was renewed last.
+            self.until(lambda: self.a.warning() != "", "a cut-off leader warns", LEASE)
             self.silence(self.a, 1)
             self.proxy.mend()
         elif fault == "stop":

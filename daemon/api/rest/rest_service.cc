@@ -114,10 +114,12 @@ HttpResponse RestService::Answer(const HttpRequest& request, const RestCall& cal
       google::protobuf::MessageFactory::generated_factory()
           ->GetPrototype(call.method->output_type())
           ->New());
-  const Status status =
-      call_({.caller = request.caller, .transport = "rest"}, *call.method, *call.request, *answer);
+  std::string warning;
+  const Status status = call_({.caller = request.caller, .transport = "rest", .warning = &warning},
+                              *call.method, *call.request, *answer);
   if (!status.ok()) return ErrorResponse(HttpStatus(status.code()), status);
   HttpResponse response;
+  if (!warning.empty()) response.headers = Format("Fabric-Warning: {}\r\n", warning);
   const JsonStyle style = call.pretty ? JsonStyle::kIndented : JsonStyle::kOneLine;
   const Status printed = AppendJson(*answer, style, response.body, MaskOf(call));
   if (!printed.ok()) return ErrorResponse(HttpStatus(printed.code()), printed);

@@ -16,6 +16,7 @@ using ::testing::HasSubstr;
 Status FakeApi(const CallContext& context, const google::protobuf::MethodDescriptor& method,
                const google::protobuf::Message& request, google::protobuf::Message& response) {
   EXPECT_EQ(context.transport, "rest");
+  if (method.name() == "ListNodes" && context.warning != nullptr) *context.warning = "cut off";
   if (method.name() != "GetNode") return {};
   const auto& get = static_cast<const v1::GetNodeRequest&>(request);
   if (get.name() != "n1") return {Code::kNotFound, "no node '" + get.name() + "'"};
@@ -50,6 +51,11 @@ TEST(RestService, AnswersWithJsonInTheNamesOfTheSchema) {
   EXPECT_TRUE(response.body.ends_with("}}\n"));
   EXPECT_THAT(Answer({.verb = "GET", .target = "/v1/nodes/n1?pretty"}).body,
               HasSubstr("\n  \"name\": \"n1\""));
+}
+
+TEST(RestService, AnAnswerThatCanBeOutOfDateSaysSo) {
+  EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/nodes"}).headers, "Fabric-Warning: cut off\r\n");
+  EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/nodes/n1"}).headers, "");
 }
 
 TEST(RestService, FailuresCarryTheHttpStatusAndTheCode) {

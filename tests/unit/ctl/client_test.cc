@@ -4,6 +4,10 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+#include <utility>
+
 #include "base/text.h"
 #include "fabric/v1/fabric.grpc.pb.h"
 
@@ -12,9 +16,12 @@ namespace {
 
 class Service final : public v1::Fabric::Service {
  public:
-  grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest*,
+  explicit Service(std::string warning = {}) : warning_(std::move(warning)) {}
+
+  grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest*,
                          v1::ListNodesResponse* response) override {
-    response->add_nodes()->set_name("n1");
+    Warn(*context);
+    response->add_nodes()->set_name(warning_.empty() ? "n1" : "old");
     return grpc::Status::OK;
   }
   grpc::Status GetNode(grpc::ServerContext*, const v1::GetNodeRequest* request,
@@ -31,8 +38,9 @@ class Service final : public v1::Fabric::Service {
     while (!context->IsCancelled()) std::this_thread::yield();
     return grpc::Status::OK;
   }
-  grpc::Status GetVersion(grpc::ServerContext*, const v1::GetVersionRequest*,
+  grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetVersionRequest*,
                           v1::GetVersionResponse*) override {
+    Warn(*context);
     return grpc::Status::OK;
   }
   grpc::Status WatchEvents(grpc::ServerContext*, const v1::WatchEventsRequest* request,
@@ -44,17 +52,29 @@ class Service final : public v1::Fabric::Service {
     }
     return grpc::Status::OK;
   }
+
+ private:
+  void Warn(grpc::ServerContext& context) const {
+    if (!warning_.empty()) context.AddTrailingMetadata("fabric-warning", warning_);
+  }
+
+  const std::string warning_;
 };
 
 class GrpcClient : public ::testing::Test {
  protected:
   GrpcClient() {
+    server_ = Serve(service_, options_.controller);
+    options_.timeout = std::chrono::seconds(60);
+  }
+  static std::unique_ptr<grpc::Server> Serve(Service& service, std::string& address) {
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service_);
-    server_ = builder.BuildAndStart();
-    options_ = {.controller = Format("127.0.0.1:{}", port), .timeout = std::chrono::seconds(60)};
+    builder.RegisterService(&service);
+    auto server = builder.BuildAndStart();
+    address = Format("127.0.0.1:{}", port);
+    return server;
   }
 
   Service service_;
@@ -68,6 +88,24 @@ TEST_F(GrpcClient, BringsTheAnswer) {
   ASSERT_TRUE(response.ok()) << response.status().message();
   ASSERT_EQ(response->nodes_size(), 1);
   EXPECT_EQ(response->nodes(0).name(), "n1");
+}
+
+TEST_F(GrpcClient, PrefersALeaderThatIsNotCutOff) {
+  Service cut_off("the database has not confirmed");
+  std::string old_address;
+  const auto old_server = Serve(cut_off, old_address);
+  const v1::ListNodesRequest request;
+  for (const auto& [addresses, answer, warning] :
+       {std::tuple(old_address, "old", "the database has not confirmed"),
+        std::tuple(old_address + "," + options_.controller, "n1", ""),
+        std::tuple(old_address + ",127.0.0.1:1", "old", "the database has not confirmed")}) {
+    options_.controller = addresses;
+    const auto client = MakeGrpcClient(options_);
+    const auto response = client->Call<v1::ListNodesResponse>(request);
+    ASSERT_TRUE(response.ok()) << response.status().message();
+    EXPECT_EQ(response->nodes(0).name(), answer);
+    EXPECT_EQ(client->warning(), warning);
+  }
 }
 
 TEST_F(GrpcClient, PassesOnWhatTheControllerSays) {
