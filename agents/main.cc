@@ -20,6 +20,7 @@
 #include "agents/command_line.h"
 #include "agents/config.h"
 #include "agents/counters/sampling.h"
+#include "agents/host/capabilities.h"
 #include "agents/host/events.h"
 #include "agents/host/gpu/gpu_memory.h"
 #include "agents/host/machine.h"
@@ -70,17 +71,17 @@ probe::OpenPortCounters CounterOpener(const std::string& root, SharedState& shar
 }
 
 // Null when not set.
-Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings,
-                                                     SharedState& shared) {
+Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings, SharedState& shared,
+                                                     WallTime started) {
   if (!settings.Has("metrics")) return std::unique_ptr<MetricsEndpoint>();
   const bool node_exporter = settings.Text("compat") == kNodeExporter;
-  ASSIGN_OR_RETURN(auto metrics,
-                   MetricsEndpoint::Open(settings.Address("metrics"), [&shared, node_exporter] {
-                     NodeMetrics node = shared.Metrics();
-                     node.node_exporter = node_exporter;
-                     node.process = ReadProcessStats();
-                     return node;
-                   }));
+  ASSIGN_OR_RETURN(auto metrics, MetricsEndpoint::Open(settings.Address("metrics"),
+                                                       [&shared, node_exporter, started] {
+                                                         NodeMetrics node = shared.Metrics();
+                                                         node.node_exporter = node_exporter;
+                                                         node.process = ReadProcessStats(started);
+                                                         return node;
+                                                       }));
   log::Info("metrics on {}", ToString(metrics->address()));
   return metrics;
 }
@@ -176,11 +177,23 @@ ServiceEnvironment EnvironmentOfService() {
           .watchdog_us = std::getenv("WATCHDOG_USEC")};
 }
 
-int Serve(const Settings& settings, host::Machine machine, probe::ProbePolicy policy,
-          const sigset_t& signals) {
+// Opens the only socket that needs CAP_NET_RAW, and gives the capability up. Inspecting threads
+// share the socket: each opens its own machine, also the one that replaces a blocked thread. If the
+// socket cannot be opened, they try again, and the capability stays.
+host::Fd OpenLldpSocket() {
+  auto socket = host::OpenLldpSocket();
+  if (!socket.ok()) return host::Fd();
+  if (const Status dropped = host::DropNetRaw(); !dropped.ok())
+    log::Warning("CAP_NET_RAW is kept: {}", dropped.message());
+  return *std::move(socket);
+}
+
+int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_socket,
+          probe::ProbePolicy policy, const sigset_t& signals) {
   const ServiceEnvironment service = EnvironmentOfService();
   const std::string root = settings.Text("root");
   const SystemClock clock;
+  const WallTime started = clock.Now().wall;
   std::optional<Joining> joining;
   const auto pause = [&](Duration patience) { return PauseJoining(signals, service, patience); };
   const auto tls = JoinAndOpenTls(settings, machine.host(), clock, pause, joining);
@@ -193,15 +206,14 @@ int Serve(const Settings& settings, host::Machine machine, probe::ProbePolicy po
     controller.emplace(settings.Words("controller"), tls->get(), machine.host().verbs,
                        ProbingOf(machine.host(), gpu_memory.get(), root, std::move(policy), shared),
                        clock, shared);
-  auto metrics = OpenMetrics(settings, shared);
+  auto metrics = OpenMetrics(settings, shared, started);
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);
 
-  const bool captured = machine.host().captured;
-  const auto events = captured ? host::OpenEvents({}) : host::OpenEvents();
-  inspect::Inspection inspection(OptionsOf(settings, captured), clock, Opener(root));
+  const auto events = machine.host().captured ? host::OpenEvents({}) : host::OpenEvents();
+  inspect::Inspection inspection(OptionsOf(settings, machine.host().captured), clock,
+                                 Opener(root, {.lldp_socket = lldp_socket.get()}));
   InspectionLoop inspection_loop{
-      .inspect = [&](host::EventSet why,
-                     const std::stop_token& stop) { return inspection.Inspect(why, stop); },
+      .inspect = [&](auto why, const auto& stop) { return inspection.Inspect(why, stop); },
       .deliver =
           [&](auto snapshot) {
             if (controller) controller->inbox().OnSnapshot(std::move(snapshot));
@@ -257,7 +269,8 @@ int Run(const Settings& settings) {
   if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
   auto policy = PolicyOf(settings);
   if (!policy.ok()) return Fail(policy.status(), kUsage);
-  return Serve(settings, *std::move(machine), *std::move(policy), signals);
+  const host::Fd lldp_socket = machine->host().captured ? host::Fd() : OpenLldpSocket();
+  return Serve(settings, *std::move(machine), lldp_socket, *std::move(policy), signals);
 }
 
 int RunWithArguments(const std::vector<std::string>& words) {

@@ -16,7 +16,8 @@ Machine::Machine(Dir root, const MachineOptions& options)
   platform_ = captured ? NoPlatform() : OpenPlatform();
   kernel_log_ = captured ? NoKernelLog() : OpenKernelLog();
   lldp_ = captured ? NoLldp()
-                   : OpenLldp(options.lldp_patience, options.ask_lldpd ? OpenLldpd() : nullptr);
+                   : OpenLldp(options.lldp_patience, options.ask_lldpd ? OpenLldpd() : nullptr,
+                              options.lldp_socket);
   addresses_ = captured ? NoAddressNetlink() : OpenAddressNetlink();
   verbs_ = captured ? NoVerbs() : OpenVerbs();
   gpu_management_ = captured ? NoGpuManagement() : OpenGpuManagement();

@@ -11,6 +11,7 @@ namespace fabric::host {
 struct MachineOptions {
   Duration lldp_patience{};  // See OpenLldp().
   bool ask_lldpd = true;     // False when lldpd serves another network namespace
+  int lldp_socket = -1;      // See OpenLldp().
 };
 
 class Machine final : public HostOwner {

@@ -193,6 +193,26 @@ class Counters(RunningTest):
         self.until(lambda: LAST in samples(fetch(url)), "all back")
 
 
+class Privileges(RunningTest):
+    def test_the_agent_gives_up_net_raw_and_keeps_its_packet_socket(self):
+        net_raw = 1 << 13
+        held = re.search(r"^CapEff:\s*(\w+)$", pathlib.Path("/proc/self/status").read_text(), re.M)
+        if not int(held[1], 16) & net_raw:
+            self.skipTest("needs CAP_NET_RAW")
+        self.start_agent("/")
+        process = pathlib.Path(f"/proc/{self.agent.pid}")
+        threads = [status.read_text() for status in process.glob("task/*/status")]
+        self.assertGreater(len(threads), 1)
+        for kind in ("CapEff", "CapPrm"):
+            for status in threads:
+                value = re.search(rf"^{kind}:\s*(\w+)$", status, re.M)[1]
+                self.assertFalse(int(value, 16) & net_raw, status)
+        inodes = {row.split()[-1] for row in (process / "net/packet").read_text().splitlines()[1:]}
+        targets = [str(fd.readlink()) for fd in process.glob("fd/*")]
+        own = [target for target in targets if target[len("socket:["):-1] in inodes]
+        self.assertNotEqual(own, [], "no packet socket")
+
+
 class Fixtures(RunningTest):
     def test_promtool_has_nothing_to_say_of_a_daemon(self):
         tool = shutil.which("promtool")

@@ -1,5 +1,6 @@
 #include "agents/host/lldp/lldp.h"
 
+#include <fcntl.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -13,7 +14,6 @@
 #include <iterator>
 #include <utility>
 
-#include "agents/host/sysfs.h"
 #include "base/mutex.h"
 #include "base/text.h"
 
@@ -27,12 +27,14 @@ using Names = std::vector<std::string>;
 
 class LiveLldp final : public Lldp {
  public:
-  // Opens the socket now: the process may give up the privilege.
-  LiveLldp(Duration patience, std::unique_ptr<Lldpd> lldpd)
-      : patience_(patience), lldpd_(std::move(lldpd)) {
+  LiveLldp(Duration patience, std::unique_ptr<Lldpd> lldpd, Fd socket)
+      : patience_(patience), lldpd_(std::move(lldpd)), socket_(std::move(socket)) {}
+  ~LiveLldp() override {
     const MutexLock lock(mutex_);
-    (void)Open();
+    Join({});  // Others may go on with the socket.
   }
+  LiveLldp(const LiveLldp&) = delete;
+  LiveLldp& operator=(const LiveLldp&) = delete;
 
   Result<LldpView> Neighbors(std::span<const std::string> netdevs) override {
     const MutexLock lock(mutex_);
@@ -100,11 +102,8 @@ class LiveLldp final : public Lldp {
 
   Status Open() REQUIRES(mutex_) {
     if (socket_.get() >= 0) return {};
-    socket_ = Fd(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_LLDP)));
-    if (socket_.get() >= 0) return {};
-    if (errno == EPERM || errno == EACCES)
-      return {Code::kPermissionDenied, "a packet socket needs CAP_NET_RAW"};
-    return FromErrno(errno, "packet socket");
+    ASSIGN_OR_RETURN(socket_, OpenLldpSocket());
+    return {};
   }
 
   // Without this the card drops the group's frames. A netdev that went takes its membership with
@@ -167,8 +166,17 @@ class AbsentLldp final : public Lldp {
 
 }  // namespace
 
-std::unique_ptr<Lldp> OpenLldp(Duration patience, std::unique_ptr<Lldpd> lldpd) {
-  return std::make_unique<LiveLldp>(patience, std::move(lldpd));
+Result<Fd> OpenLldpSocket() {
+  Fd socket(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_LLDP)));
+  if (socket.get() >= 0) return socket;
+  if (errno == EPERM || errno == EACCES)
+    return Status(Code::kPermissionDenied, "a packet socket needs CAP_NET_RAW");
+  return FromErrno(errno, "packet socket");
+}
+
+std::unique_ptr<Lldp> OpenLldp(Duration patience, std::unique_ptr<Lldpd> lldpd, int socket) {
+  return std::make_unique<LiveLldp>(patience, std::move(lldpd),
+                                    Fd(socket < 0 ? -1 : ::fcntl(socket, F_DUPFD_CLOEXEC, 0)));
 }
 
 std::unique_ptr<Lldp> NoLldp() {

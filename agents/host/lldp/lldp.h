@@ -13,6 +13,7 @@
 
 #include "agents/host/lldp/lldp_frame.h"
 #include "agents/host/lldp/lldpd.h"
+#include "agents/host/sysfs.h"
 #include "base/clock.h"
 #include "base/status.h"
 
@@ -69,9 +70,16 @@ class Lldp {
   virtual Result<LldpView> Neighbors(std::span<const std::string> netdevs) = 0;
 };
 
+// A packet socket that receives the LLDP frames of all netdevs, also of those that appear later.
+// PERMISSION_DENIED without CAP_NET_RAW; using the socket needs no capability.
+Result<Fd> OpenLldpSocket();
+
+// `socket`: of OpenLldpSocket(), duplicated. -1: the first call of Neighbors() opens one. Objects
+// with one socket share its frames: use one at a time.
+//
 // The first call of Neighbors() waits up to `patience` until each netdev has a neighbor; later
 // calls wait for lldpd only. `lldpd`: nullptr when lldpd serves another network namespace.
-std::unique_ptr<Lldp> OpenLldp(Duration patience, std::unique_ptr<Lldpd> lldpd);
+std::unique_ptr<Lldp> OpenLldp(Duration patience, std::unique_ptr<Lldpd> lldpd, int socket = -1);
 std::unique_ptr<Lldp> NoLldp();
 
 }  // namespace fabric::host
