@@ -8,7 +8,8 @@ using fabric::fuzz::Check;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fabric::probe;
-  const auto regions = ReadTable(std::as_bytes(std::span(data, size)));
+  const auto bytes = std::as_bytes(std::span(data, size));
+  const auto regions = ReadTable({bytes.begin(), bytes.end()});
   if (!regions.ok()) return 0;
   Check(regions->size() <= kGpusMax * kGpuWays, "no more than the ways of eight GPUs");
   std::vector<std::byte> table(size + kGpuTableBytes);

@@ -73,7 +73,8 @@ Result<std::vector<GpuRegion>> ReadPeer(ProbeRun& run) {
       {.operation = host::Operation::kRead, .bytes = kGpuTableBytes, .id = 1}));
   Pace pace(run, run.clock.Now().steady);
   RETURN_IF_ERROR(AwaitCompletion(run, pace, {"read of the partner's GPUs", 1, 1}));
-  return ReadTable(run.queue_pairs->memory().first(kGpuTableBytes));
+  const auto table = run.queue_pairs->memory().first(kGpuTableBytes);
+  return ReadTable({table.begin(), table.end()});
 }
 
 // For the n-th own GPU the n-th of the partner, in the same way.

@@ -109,7 +109,7 @@ Status WriteTable(std::span<const GpuRegion> regions, std::span<std::byte> table
   return {};
 }
 
-Result<std::vector<GpuRegion>> ReadTable(std::span<const std::byte> table) {
+Result<std::vector<GpuRegion>> ReadTable(const std::vector<std::byte>& table) {
   std::uint32_t size = 0;
   if (table.size() < 4) return Status(Code::kDataLoss, "no table of GPUs");
   for (std::size_t n = 0; n < 4; ++n) size = size << 8 | std::to_integer<std::uint32_t>(table[n]);

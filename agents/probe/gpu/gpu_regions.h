@@ -51,7 +51,8 @@ class GpuRegions {
 // Table for the other end. Truncates reasons; RESOURCE_EXHAUSTED when it still does not fit.
 inline constexpr std::uint32_t kGpuTableBytes = 16 << 10;
 Status WriteTable(std::span<const GpuRegion> regions, std::span<std::byte> table);
-// DATA_LOSS for an invalid table.
-Result<std::vector<GpuRegion>> ReadTable(std::span<const std::byte> table);
+// DATA_LOSS for an invalid table. `table`: a copy, because the other end can write its memory while
+// it is read.
+Result<std::vector<GpuRegion>> ReadTable(const std::vector<std::byte>& table);
 
 }  // namespace fabric::probe

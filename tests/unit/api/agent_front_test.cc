@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <deque>
 #include <new>
 #include <vector>
@@ -14,6 +15,8 @@ namespace fabric::api {
 namespace {
 
 using ::testing::HasSubstr;
+
+constexpr std::chrono::seconds kPatience{20};
 
 // Takes the controller's place: notes what comes, and lets the test wait for it.
 class FakeController {
@@ -32,7 +35,8 @@ class FakeController {
                   if (throws_) throw std::bad_alloc();
                   messages_.emplace_back(session, message);
                   changed_.notify_all();
-                  changed_.wait(lock, [&]() REQUIRES(mutex_) { return !stuck_; });
+                  EXPECT_TRUE(changed_.wait_for(lock, kPatience,
+                                                [&]() REQUIRES(mutex_) { return !stuck_; }));
                   return verdict_;
                 },
             .on_gone =
@@ -63,14 +67,21 @@ class FakeController {
   }
   std::pair<SessionId, v1::AgentMessage> NextMessage() {
     MutexLock lock(mutex_);
-    changed_.wait(lock, [&]() REQUIRES(mutex_) { return !messages_.empty(); });
+    if (!changed_.wait_for(lock, kPatience,
+                           [&]() REQUIRES(mutex_) { return !messages_.empty(); })) {
+      ADD_FAILURE() << "no message";
+      return {};
+    }
     auto message = std::move(messages_.front());
     messages_.pop_front();
     return message;
   }
   std::pair<SessionId, std::string> NextGone() {
     MutexLock lock(mutex_);
-    changed_.wait(lock, [&]() REQUIRES(mutex_) { return !gone_.empty(); });
+    if (!changed_.wait_for(lock, kPatience, [&]() REQUIRES(mutex_) { return !gone_.empty(); })) {
+      ADD_FAILURE() << "no session ended";
+      return {};
+    }
     auto gone = std::move(gone_.front());
     gone_.pop_front();
     return gone;
