@@ -77,8 +77,7 @@ class PathTallies {
     parts_.push_back(PartKeyOf(Part::kEndpoint, seen.from));
     parts_.push_back(PartKeyOf(Part::kEndpoint, seen.to));
     std::ranges::sort(parts_);
-    const auto same = std::ranges::unique(parts_);
-    parts_.erase(same.begin(), same.end());
+    parts_.erase(std::unique(parts_.begin(), parts_.end()), parts_.end());
     return parts_;
   }
 

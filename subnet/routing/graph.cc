@@ -69,7 +69,6 @@ void Graph::ReadDistances() {
       if (const std::uint32_t next = Next(index, port); next != kNoSwitch)
         neighbours[index].push_back(next);
     std::ranges::sort(neighbours[index]);
-    // Not std::ranges::unique: clang 14 cannot compile it with the library of g++ 12.
     neighbours[index].erase(std::unique(neighbours[index].begin(), neighbours[index].end()),
                             neighbours[index].end());
   }

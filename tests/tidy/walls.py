@@ -66,6 +66,8 @@ WORDS = (
     (r"\bshared_ptr\b", r"$^", "one owner: a value or unique_ptr"),
     (r"^\s*#\s*define\b", r"base/", "a constant or a function; macros live in base"),
     (r"\bsystem_clock::now\b", r"base/clock\.", "time comes in: ask a Clock"),
+    (r"\branges::(?:unique|remove|remove_if|partition|stable_partition|rotate)\b", r"$^",
+     "clang 14 cannot compile it with the library of g++ 12: use the one of std with iterators"),
 )
 # In code without comments, strings kept.
 KERNEL_WORDS = r'"/sys(?=[/"])|"/proc(?=[/"])|\bibv_|\bnvml|\bNETLINK_'

@@ -128,9 +128,7 @@ std::set<ChannelId> UsedChannels(const Fabric& fabric) {
   for (std::uint32_t from = 0; from < ends; ++from) {
     channels.clear();
     for (std::uint32_t to = 0; to < ends; ++to) fabric.routes.AddPath(from, to, channels);
-    std::ranges::sort(channels);
-    const auto same = std::ranges::unique(channels);
-    used.insert(channels.begin(), same.begin());
+    used.insert(channels.begin(), channels.end());
   }
   return used;
 }
