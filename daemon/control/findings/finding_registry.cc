@@ -54,9 +54,10 @@ void FindingRegistry::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment
 
 void FindingRegistry::Begin(rules::Delta delta) {
   counts_ = delta.counts;
-  work_.emplace();
-  work_->delta = std::move(delta);
-  for (const v1::Finding& finding : work_->delta.found) work_->found.push_back(finding.id());
+  Work work;
+  work.delta = std::move(delta);
+  for (const v1::Finding& finding : work.delta.found) work.found.push_back(finding.id());
+  work_ = std::move(work);
 }
 
 template <class List, class Apply>
