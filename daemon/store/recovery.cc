@@ -161,7 +161,7 @@ Status TableCopy::Pass(Statement& query, int direction) {
     const bool over = direction > 0 ? at > kEnd - distance : at < distance;
     if (over || at == kEnd) return {};
     at += direction * distance;
-    distance *= 2;
+    if (distance <= kEnd / 2) distance *= 2;
   }
   return {};
 }
