@@ -120,7 +120,7 @@ TEST(LargeAnswers, AClientThatDoesNotReadHoldsTheStreamBack) {
     clients.back()->ReadUntil("\"round\":1");
   }
   // 8 times 80 MB of text; each stream has a piece of some 100 kB.
-  EXPECT_LT(ResidentBytes() - std::min(before, ResidentBytes()), 64u << 20);
+  EXPECT_LT(ResidentBytes(), before + (64u << 20));
   EXPECT_THAT(HttpGet(world->rest_port(), "/v1/version"), HasSubstr("200 OK"));
 }
 
