@@ -17,6 +17,7 @@ from labcase import LabCase
 
 WINDOW_S = 10
 AGENT_MB_MAX = 32  # The documented limit, with the mesh on
+CAP_NET_RAW = 13
 IDLE = "qp 1 cm_id 0 mr 0"  # Resources of the kernel itself
 
 
@@ -66,6 +67,9 @@ class MeshTests:
             resident_mb = int(line.split()[1]) / 1024
             print(f"{node}: the agent uses {resident_mb:.1f} MB", file=sys.stderr)
             self.assertLessEqual(resident_mb, AGENT_MB_MAX)
+            # The leaves above come from its packet socket.
+            [line] = [line for line in status.splitlines() if line.startswith("CapEff:")]
+            self.assertFalse(int(line.split()[1], 16) & 1 << CAP_NET_RAW, line)
 
     def test_2_an_agent_that_ends_does_not_count_as_loss(self):
         before = self.sums()
