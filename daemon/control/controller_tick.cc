@@ -28,6 +28,8 @@ constexpr Duration kOutdatedEvery = 1s;
 constexpr std::size_t kVotesOfTurn = 32;
 // Of a Tick. A fleet that comes back at once is evaluated over several Ticks.
 constexpr int kEvaluationSteps = 64;
+// A campaign whose nodes are lost ends many pairs at once.
+constexpr int kCampaignSteps = 10;
 
 }  // namespace
 
@@ -44,13 +46,17 @@ void Controller::Tick(Moment now) {
     state_->schedules.Tick(now);
     state_->rechecks.Tick(now);
   });
+  bool more = true;
+  for (int step = 0; more && step < kCampaignSteps; ++step)
+    turn(TurnKind::kTickCampaigns,
+         [&]() REQUIRES(mutex_) { more = state_->campaigns.Continue(now); });
   StartDue(now);
   turn(TurnKind::kTickMesh, [&]() REQUIRES(mutex_) {
     (void)state_->job_classes.Advance(kVotesOfTurn);
     state_->mesh.Tick(state_->fleet, now);
   });
   turn(TurnKind::kTickRules, [&]() REQUIRES(mutex_) { MarkOutdated(now); });
-  bool more = true;
+  more = true;
   for (int step = 0; more && step < kEvaluationSteps; ++step)
     turn(TurnKind::kTickRules, [&]() REQUIRES(mutex_) {
       more = state_->evaluator.Tick(state_->fleet, state_->findings, now);

@@ -283,9 +283,16 @@ class HighAvailability(unittest.TestCase):
         self.assertFalse(self.silence(self.a))
         self.assertFalse(self.b.leads())
         self.database.start()
-        leader = lambda: next((one for one in (self.a, self.b) if self.silence(one)), None)
-        self.until(leader, "changes work again")
-        led = self.a if self.a.leads() else self.b
+        leaders = []
+
+        def acknowledged():
+            leaders.extend(one for one in (self.a, self.b) if not leaders and self.silence(one))
+            return leaders
+
+        self.until(acknowledged, "changes work again")
+        led, other = leaders[0], self.b if leaders[0] is self.a else self.a
+        # An earlier leader answers reads until it learns that it is one.
+        self.assertNotEqual(other.warning(), "", f"{led.name} leads, and {other.name} as well")
         self.check_acknowledged(led)
         self.check_one_writer()
         self.until(lambda: self.connected(led, "n1"), "the agent is there")

@@ -15,8 +15,8 @@ namespace {
 using Phase = CampaignWork::Phase;
 
 // Steps of one call. Pairs that end without their agents take no time, so without a limit they
-// would keep the controller busy; the next Tick continues.
-constexpr int kStepsMax = 1000;
+// would keep the controller busy; Continue() goes on.
+constexpr int kStepsMax = 100;
 
 // Rounds that a campaign may add to its plan because blame asks for pairs.
 constexpr std::uint32_t kAdditionalRoundsMax = 16;
@@ -34,6 +34,7 @@ void AddLeftOut(const CampaignWork& work, v1::Campaign& summary) {
 
 // Starts what can be started, one pair of each campaign in turn, until nothing moves.
 void Campaigns::Advance(Moment now) {
+  unfinished_ = false;
   if (!agents_.MayOrder()) return;
   int steps = 0;
   bool moved = true;
@@ -47,6 +48,14 @@ void Campaigns::Advance(Moment now) {
       ++steps;
     }
   }
+  unfinished_ = moved;
+}
+
+bool Campaigns::Continue(Moment now) {
+  if (!unfinished_) return false;
+  Advance(now);
+  Keep();
+  return unfinished_;
 }
 
 // One move of one campaign: ends a round, the campaign, or starts a pair. False: it has to wait.

@@ -98,6 +98,8 @@ class Campaigns {
   void OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Moment now);
   void OnLost(const std::string& node, const std::string& reason, Moment now);
   void Tick(Moment now);
+  // More of what the last call left, some steps at a time. False: nothing is left.
+  bool Continue(Moment now);
 
  private:
   struct Campaign {
@@ -191,7 +193,8 @@ class Campaigns {
   std::map<std::string, SteadyTime> probed_at_;      // Ports
   std::uint64_t next_campaign_ = 1;
   std::uint64_t next_probe_;
-  std::uint64_t turn_ = 0;  // The campaign that started the last pair; the next one is first.
+  bool unfinished_ = false;  // The last Advance() stopped at its number of steps.
+  std::uint64_t turn_ = 0;   // The campaign that started the last pair; the next one is first.
 };
 
 }  // namespace fabric::control

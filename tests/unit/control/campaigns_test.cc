@@ -117,6 +117,42 @@ TEST(Campaigns, ARestartEndsTheRunningAndCountsOn) {
   EXPECT_EQ(list.campaigns(2).id(), "c1");
 }
 
+std::uint64_t CampaignTurns(const ControlWorld& world) {
+  std::uint64_t turns = 0;
+  for (const std::uint64_t bucket :
+       world.controller->Turns().at(TurnKind::kTickCampaigns).lengths.buckets)
+    turns += bucket;
+  return turns;
+}
+
+v1::Campaign WithoutResults(const ControlWorld& world, const std::string& id) {
+  v1::GetCampaignRequest request;
+  request.set_id(id);
+  v1::Campaign campaign;
+  EXPECT_TRUE(world.controller->Call(request, campaign, world.agents.now()).ok());
+  return campaign;
+}
+
+// Pairs that are left out end at once: each turn ends some of them.
+TEST(Campaigns, ManyPairsWithoutAgentsAreSeveralTurns) {
+  ControlWorld world;
+  world.ConnectNodes(40);
+  for (int n = 1; n <= 40; ++n) world.agents.Behave(Format("n{}", n), Behaviour::kSilent);
+  const std::string id = world.StartCampaign();
+  std::uint64_t most = 0;
+  for (int tick = 0; tick < 3'000; ++tick) {
+    const v1::Campaign before = WithoutResults(world, id);
+    if (before.state() != v1::CAMPAIGN_STATE_RUNNING) break;
+    const std::uint64_t turns = CampaignTurns(world);
+    world.agents.Advance(100ms);
+    const std::uint64_t ended = WithoutResults(world, id).probes_failed() - before.probes_failed();
+    most = std::max(most, ended);
+    EXPECT_LE(ended, (CampaignTurns(world) - turns) * 100 *
+                         static_cast<std::uint64_t>(before.spec().probes_size()));
+  }
+  EXPECT_GT(most, 500u);
+}
+
 // A campaign can have two million results.
 TEST(Campaigns, ARestartReadsTheResultsInParts) {
   ControlWorld world;
