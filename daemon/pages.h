@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/settings.h"
 #include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/api/health.h"
@@ -22,8 +23,9 @@ std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate
                                    const Transport& transport, const notify::Notifier& notifier,
                                    const Clock& clock);
 
-// Of the REST server: `pages`, those about the API and the web page. The keys are borrowed.
-std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys& keys,
-                                access::Gate& gate);
+// Of the REST server: `pages`, those about the API, the web page and the manual. The keys are
+// borrowed.
+Result<std::vector<api::Page>> AllPages(const Settings& settings, std::vector<api::Page> pages,
+                                        const SigningKeys& keys, access::Gate& gate);
 
 }  // namespace fabric
