@@ -228,6 +228,11 @@ class TestOperate(DeployTest):
         self.assertIn("2 senders", printed)
         self.assertIn("the maximum of concurrent pairs: 1", printed)
 
+    def test_fabricctl_names_the_port_of_rest(self):
+        fleet = self.start()
+        fleet.grpc = fleet.rest
+        self.assertIn("expected the port of gRPC (9418)", self.fabricctl(fleet, "nodes", status=3))
+
     def test_wrong_files_are_one_line(self):
         path = self.hooks("127.0.0.1:1")
         path.write_text(path.read_text().replace("http://", "gopher://"))
