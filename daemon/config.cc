@@ -101,6 +101,7 @@ constexpr Option kSettings[] = {
             "UDP (RFC 5424)."},
     {.name = "manual",
      .type = OptionType::kPath,
+     .value = "DIRECTORY",
      .doc = "Directory with the manual, as deploy/manual/build.py writes it, that REST serves at "
             "/docs/. It is read when fabricd starts."},
     {.name = "addresses-file",

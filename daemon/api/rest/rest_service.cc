@@ -130,7 +130,7 @@ HttpResponse RestService::Answer(const HttpRequest& request, const RestCall& cal
   const Status printed = AppendJson(*answer, style, response.body, MaskOf(call));
   if (!printed.ok()) return ErrorResponse(HttpStatus(printed.code()), printed);
   response.body += '\n';
-  if (request.verb == "POST") return response;
+  if (request.verb != "GET" && request.verb != "HEAD") return response;
   response.etag = WeakTag(response.body);
   response.compress = true;
   return Negotiate(std::move(response), request);

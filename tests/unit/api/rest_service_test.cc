@@ -65,6 +65,10 @@ TEST(RestService, AnswersHaveATagUntilTheyChange) {
   EXPECT_NE(other.etag, first.etag);
   EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/nodes/n9"}).etag, "") << "an error";
   EXPECT_EQ(Answer({.verb = "POST", .target = "/v1/validate", .body = "{}"}).etag, "");
+  const HttpResponse deleted =
+      Answer({.verb = "DELETE", .target = "/v1/nodes/n2", .if_none_match = "*"});
+  EXPECT_EQ(deleted.status, 200) << "only GET and HEAD are conditional";
+  EXPECT_EQ(deleted.etag, "");
 }
 
 TEST(RestService, FailuresCarryTheHttpStatusAndTheCode) {
