@@ -36,6 +36,8 @@ std::string TimeText(Duration duration) {
 // The last part of a gRPC message such as "failed to connect to all addresses; last error: UNKNOWN:
 // ipv4:127.0.0.1:9: Failed to connect to remote host: Connection refused".
 std::string Cause(const std::string& message) {
+  if (message.find("http1.x server") != std::string::npos)
+    return "this is a port of HTTP, as of REST (9419); expected the port of gRPC (9418)";
   const std::size_t colon = message.rfind(": ");
   std::string cause = colon == std::string::npos ? message : message.substr(colon + 2);
   if (cause.size() > 1 && std::islower(static_cast<unsigned char>(cause[1])) != 0)

@@ -30,12 +30,14 @@ struct Table {
     bool coloured = false;       // Words of state and severity: see render.cc.
     std::size_t width_min = 0;   // For streams, where later rows are unknown
     bool elastic = false;        // A sentence: cut where the terminal is too narrow.
+    bool tight = false;          // No gap between this column and the one before it
   };
   std::string title;  // A line above the columns; none when empty.
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
   std::string empty_note;  // Replaces an empty table: "No findings." On standard error
   bool wide_only = false;
+  bool in_table_only = false;  // A part of a later table, which the format wide and csv have.
 };
 
 // Exit statuses; help.cc documents them.

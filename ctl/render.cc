@@ -22,6 +22,7 @@ constexpr std::string_view kGap = "  ";
 constexpr std::string_view kRed = "\x1b[31m";
 constexpr std::string_view kYellow = "\x1b[33m";
 constexpr std::string_view kGreen = "\x1b[32m";
+constexpr std::string_view kMagenta = "\x1b[35m";
 constexpr std::string_view kPlain = "\x1b[0m";
 
 struct WordColour {
@@ -35,6 +36,8 @@ constexpr WordColour kWordColours[] = {
     {"ok", kGreen},       {"refused", kRed},     {"unreachable", kRed},  {"setup failed", kRed},
     {"timed out", kRed},  {"failed", kRed},      {"cancelled", kYellow}, {"running", kYellow},
     {"resolved", kGreen}, {"open", kRed},        {"done", kGreen},       {"lossy", kYellow},
+    {"░░", kGreen},       {"▒▒", kYellow},       {"▓▓", kYellow},        {"██", kRed},
+    {"XX", kMagenta},
 };
 
 std::string_view ColourOf(std::string_view word) {
@@ -79,7 +82,7 @@ std::string Line(const std::vector<std::string>& cells, const std::vector<Table:
     const std::string padding(widths[n] - std::min(widths[n], DisplayWidth(text)), ' ');
     const std::string_view paint =
         colour && columns[i].coloured ? ColourOf(text) : std::string_view();
-    if (n > 0) line += kGap;
+    if (n > 0 && !columns[i].tight) line += kGap;
     if (columns[i].right_aligned) line += padding;
     line += paint;
     line += text;
@@ -106,8 +109,9 @@ std::string CutTo(std::string_view text, std::size_t width) {
 void Fit(const Table& table, const std::vector<std::size_t>& shown, std::size_t columns,
          std::vector<std::size_t>& widths) {
   constexpr std::size_t kElasticMin = 16;
-  std::size_t line = widths.empty() ? 0 : (widths.size() - 1) * kGap.size();
-  for (const std::size_t width : widths) line += width;
+  std::size_t line = 0;
+  for (std::size_t n = 0; n < shown.size(); ++n)
+    line += widths[n] + (n == 0 || table.columns[shown[n]].tight ? 0 : kGap.size());
   while (line > columns) {
     std::size_t* widest = nullptr;
     for (std::size_t n = 0; n < shown.size(); ++n)
@@ -117,6 +121,16 @@ void Fit(const Table& table, const std::vector<std::size_t>& shown, std::size_t 
     --*widest;
     --line;
   }
+}
+
+std::string PrintableLines(std::string_view lines) {
+  std::string printable;
+  for (; !lines.empty(); lines.remove_prefix(std::min(lines.size(), lines.find('\n') + 1))) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    printable += Printable(line) + "\n";
+    if (line.size() == lines.size()) break;
+  }
+  return printable;
 }
 
 std::string TableText(const Table& table, const RenderOptions& options) {
@@ -133,7 +147,7 @@ std::string TableText(const Table& table, const RenderOptions& options) {
   const bool fit = options.columns > 0 && !options.stream && options.format == OutputFormat::kTable;
   if (fit) Fit(table, shown, options.columns, widths);
   std::string text;
-  if (!table.title.empty()) text += Printable(table.title) + "\n";
+  if (!table.title.empty()) text += PrintableLines(table.title);
   if (!options.stream) text += Line(titles, table.columns, shown, widths, false);
   for (const auto& row : table.rows) {
     std::vector<std::string> cells = row;
@@ -142,16 +156,6 @@ std::string TableText(const Table& table, const RenderOptions& options) {
     text += Line(cells, table.columns, shown, widths, options.colour);
   }
   return text;
-}
-
-std::string PrintableLines(std::string_view lines) {
-  std::string printable;
-  for (; !lines.empty(); lines.remove_prefix(std::min(lines.size(), lines.find('\n') + 1))) {
-    const std::string_view line = lines.substr(0, lines.find('\n'));
-    printable += Printable(line) + "\n";
-    if (line.size() == lines.size()) break;
-  }
-  return printable;
 }
 
 std::string Text(const Json& value) {
@@ -212,7 +216,8 @@ std::string JsonLines(const google::protobuf::Message& message, bool stream) {
 // For terminals without UTF-8.
 std::string AsciiText(std::string_view text) {
   constexpr std::pair<std::string_view, std::string_view> kReplaced[] = {
-      {"µ", "u"}, {"…", "~"}, {"×", "x"}, {"→", "->"}, {"█", "#"}};
+      {"µ", "u"}, {"…", "~"}, {"×", "x"}, {"→", "->"}, {"█", "#"},
+      {"░", "."}, {"▒", ":"}, {"▓", "*"}, {"·", " "}};
   std::string ascii;
   while (!text.empty()) {
     const std::string_view rune = text.substr(0, FirstRune(text).bytes);
@@ -256,7 +261,7 @@ Rendered Render(const Output& output, const RenderOptions& options) {
       return rendered;
     case OutputFormat::kCsv:
       for (const Table& table : output.tables)
-        if (!table.rows.empty() || output.tables.size() == 1)
+        if (!table.in_table_only && (!table.rows.empty() || output.tables.size() == 1))
           Append(CsvText(table, options.stream), rendered.out);
       return rendered;
     case OutputFormat::kTable:
@@ -264,7 +269,8 @@ Rendered Render(const Output& output, const RenderOptions& options) {
   }
   rendered.out = PrintableLines(output.before);
   for (const Table& table : output.tables) {
-    if (table.wide_only && options.format != OutputFormat::kWide) continue;
+    const bool wide = options.format == OutputFormat::kWide;
+    if (wide ? table.in_table_only : table.wide_only) continue;
     if (table.rows.empty() && !table.empty_note.empty())
       rendered.notes += table.empty_note + "\n";
     else

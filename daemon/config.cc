@@ -99,6 +99,11 @@ constexpr Option kSettings[] = {
     {.name = "syslog",
      .doc = "Send opened and resolved findings to syslog: /dev/log, or HOST:PORT of a server over "
             "UDP (RFC 5424)."},
+    {.name = "manual",
+     .type = OptionType::kPath,
+     .value = "DIRECTORY",
+     .doc = "Directory with the manual, as deploy/manual/build.py writes it, that REST serves at "
+            "/docs/. It is read when fabricd starts."},
     {.name = "addresses-file",
      .type = OptionType::kPath,
      .doc = "Write the bound addresses to this JSON file at start-up."},
@@ -239,6 +244,13 @@ constexpr Option kSettings[] = {
      .max = "1000",
      .doc = "Maximum pings per second of each node in the mesh. Agents send fewer when the load is "
             "too high."},
+    {.name = "pairs-at-once-max",
+     .type = OptionType::kNumber,
+     .fallback = "64",
+     .min = "1",
+     .max = "8192",
+     .doc = "Maximum pairs that probe at the same time, over all campaigns. A larger number ends "
+            "campaigns of a large fabric sooner, and loads the fabric more."},
     {.name = "log-level",
      .fallback = "info",
      .choices = "debug|info|warning|error",

@@ -86,6 +86,7 @@ control::ControllerOptions OptionsOf(const Settings& settings, OperatorLog& oper
   return {
       .heartbeat_interval = settings.Duration("heartbeat-interval"),
       .lost_after = settings.Duration("lost-after"),
+      .pairs_at_once_max = settings.Number("pairs-at-once-max"),
       .lifecycle = {.boot_grace = settings.Duration("boot-grace"),
                     .flap_hold = settings.Duration("flap-hold")},
       .settings_age_max = settings.Duration("settings-age-max"),

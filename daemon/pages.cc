@@ -8,6 +8,7 @@
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/metrics.h"
 #include "daemon/api/rest/openapi.h"
+#include "daemon/web/manual.h"
 #include "daemon/web/web_files.h"
 #include "daemon/web/web_pages.h"
 #include "proto/fabric_service.h"
@@ -46,14 +47,17 @@ std::vector<api::Page> StatusPages(const Served& with, const api::Health& health
                                                       .pending = one.pending});
                      return api::HttpResponse{
                          .content_type = "text/plain; version=0.0.4; charset=utf-8",
-                         .body = api::MetricsText(input)};
+                         .body = api::MetricsText(input),
+                         .compress = true};
                    },
                    Needs(gate, {"/metrics", {v1::ROLE_METRICS, v1::ROLE_VIEWER}})});
   return pages;
 }
 
-std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys& keys,
-                                access::Gate& gate) {
+Result<std::vector<api::Page>> AllPages(const Settings& settings, std::vector<api::Page> pages,
+                                        const SigningKeys& keys, access::Gate& gate) {
+  auto manual = web::ReadManual(settings.Text("manual"));
+  if (!manual.ok()) return manual.status().In("manual");
   const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
   pages.push_back({"/certificate-key.pem",
                    [&keys] {
@@ -61,9 +65,11 @@ std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys&
                                               .body = keys.PublicPem()};
                    },
                    Needs(gate, {"/certificate-key.pem", {v1::ROLE_VIEWER}})});
-  pages.push_back({"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; },
+  pages.push_back({"/openapi.json",
+                   [openapi] { return api::HttpResponse{.body = openapi, .compress = true}; },
                    Needs(gate, {"/openapi.json", {v1::ROLE_VIEWER}})});
   for (api::Page& page : web::WebPages(web::Files())) pages.push_back(std::move(page));
+  for (api::Page& page : *manual) pages.push_back(std::move(page));
   return pages;
 }
 

@@ -4,6 +4,11 @@
 
 #include <vector>
 
+<<<<<<< HEAD
+=======
+#include "base/clock.h"
+#include "base/settings.h"
+>>>>>>> h3
 #include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/api/health.h"
@@ -17,8 +22,9 @@ namespace fabric {
 std::vector<api::Page> StatusPages(const Served& with, const api::Health& health,
                                    const api::CallMetrics& calls);
 
-// Of the REST server: `pages`, those about the API and the web page. The keys are borrowed.
-std::vector<api::Page> AllPages(std::vector<api::Page> pages, const SigningKeys& keys,
-                                access::Gate& gate);
+// Of the REST server: `pages`, those about the API, the web page and the manual. The keys are
+// borrowed.
+Result<std::vector<api::Page>> AllPages(const Settings& settings, std::vector<api::Page> pages,
+                                        const SigningKeys& keys, access::Gate& gate);
 
 }  // namespace fabric

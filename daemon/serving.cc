@@ -189,9 +189,9 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
   ASSIGN_OR_RETURN(const auto grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, with.events, watchers,
                                           with.agents, transport.grpc()));
-  ASSIGN_OR_RETURN(const HttpFront rest,
-                   ListenRest(settings, call, AllPages(pages, with.keys, gate), with.events,
-                              watchers, transport.http()));
+  ASSIGN_OR_RETURN(std::vector<api::Page> rest_pages, AllPages(settings, pages, with.keys, gate));
+  ASSIGN_OR_RETURN(const HttpFront rest, ListenRest(settings, call, std::move(rest_pages),
+                                                    with.events, watchers, transport.http()));
   ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, with.events,
                                                         watchers, transport.http()));
   const std::jthread ticking = StartTicking(controller, health, clock);
@@ -201,7 +201,9 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
   with.notify("READY=1");
   SendAway away;
   const auto check = [&, checks = 0]() mutable {
-    if (health.Ready(clock.Now().steady).status == 200) with.notify("WATCHDOG=1");
+    const bool ready = health.Ready(clock.Now().steady).status == 200;
+    if (ready) with.notify("WATCHDOG=1");
+    grpc->SetServing(ready);
     site.Tick();
     if (join) join->Tick(clock.Now().wall);
     if (auto key = with.keys.Check()) with.controller.SetSigningKey(*std::move(key));

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/lists.h"
 #include "base/suggest.h"
@@ -20,14 +22,16 @@ constexpr Option kEventsOptions[] = {
      .doc = "Stream events until interrupted. This is the default.",
      .letter = 'w'},
     {.name = "since",
-     .value = "CURSOR",
-     .doc = "Start after this event: its cursor (-o name), or its number in this run of the "
-            "controller. The controller keeps a limited number of events."},
+     .value = "DURATION|CURSOR",
+     .doc = "Start with the events of this duration, such as 1h, or after this event: its cursor "
+            "(-o name), or its number in this run of the controller. The controller keeps a "
+            "limited number of events of its present run."},
     {.name = "kind",
      .type = OptionType::kWords,
      .value = "KINDS",
      .doc = "Show only these kinds: node,port,finding,campaign,probe."},
     {.name = "node", .value = "NAME", .doc = "Show only events about this node."},
+    {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "limit",
      .type = OptionType::kNumber,
      .min = "1",
@@ -92,8 +96,7 @@ std::vector<std::string> Describe(const v1::Event& event) {
               Format("{}: {}", Plural(ports.total(), "port"),
                      ListSome(names, kPortsShown, ports.total()))};
     }
-    case v1::Event::kGap:
-      return {"gap", std::string(kAbsent), event.gap().reason() + "; the state now follows"};
+    case v1::Event::kGap: return {"gap", std::string(kAbsent), event.gap().reason()};
     case v1::Event::BODY_NOT_SET: break;
   }
   return {"event", std::string(kAbsent), "unknown kind of event; upgrade fabricctl"};
@@ -118,9 +121,13 @@ bool IsAbout(const v1::Event& event, const std::string& node) {
 struct EventFilter {
   std::vector<std::string> kinds;
   std::string node;
+  std::string rule;
+  WallTime first = {};  // Events before it are not shown.
 
   bool Shows(const v1::Event& event) const {
     if (event.has_gap()) return true;
+    if (event.has_at() && FromProto(event.at()) < first) return false;
+    if (!rule.empty() && event.finding().rule() != rule) return false;
     if (!kinds.empty() && std::ranges::find(kinds, Describe(event)[0]) == kinds.end()) return false;
     return node.empty() || IsAbout(event, node);
   }
@@ -128,7 +135,9 @@ struct EventFilter {
 
 Result<EventFilter> FilterOf(const Arguments& arguments) {
   const Candidates kKinds = {"node", "port", "finding", "campaign", "probe"};
-  EventFilter filter{.kinds = arguments.Words("kind"), .node = arguments.Text("node")};
+  EventFilter filter{.kinds = arguments.Words("kind"),
+                     .node = arguments.Text("node"),
+                     .rule = arguments.Text("rule")};
   for (const std::string& kind : filter.kinds)
     if (std::ranges::find(kKinds, kind) == kKinds.end())
       return Status(Code::kInvalidArgument,
@@ -137,7 +146,7 @@ Result<EventFilter> FilterOf(const Arguments& arguments) {
   return filter;
 }
 
-Output EventOutput(const v1::Event& event) {
+Output EventOutput(const v1::Event& event, std::string_view note = {}) {
   Table table{.columns = {{.title = "TIME", .width_min = 20},
                           {.title = "SEQ", .right_aligned = true, .width_min = 5},
                           {.title = "KIND", .width_min = 8},
@@ -145,6 +154,7 @@ Output EventOutput(const v1::Event& event) {
                           {.title = "WHAT", .elastic = true}}};
   std::vector<std::string> row = {ToString(event.at()), Format("{}", event.sequence())};
   for (std::string& cell : Describe(event)) row.push_back(std::move(cell));
+  row.back() += note;
   table.rows.push_back(std::move(row));
   Output output;
   output.tables.push_back(std::move(table));
@@ -171,35 +181,96 @@ Result<std::vector<v1::Event>> StateAfter(const v1::Event& gap, Client& client) 
   return events;
 }
 
-Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const EventFilter filter, FilterOf(arguments));
-  std::uint32_t left = arguments.Has("limit") ? arguments.Number("limit") : 0;
-  bool limit_reached = false;
-  v1::WatchEventsRequest request;
-  Status failure;
-  std::string last = arguments.Text("since");
-  const auto number = ParseNumber<std::uint64_t>(last);
-  if (number.ok())
+// Where --since starts. A duration: before all events that the controller keeps.
+Status SetStart(const std::string& since, WallTime now, v1::WatchEventsRequest& request,
+                EventFilter& filter) {
+  constexpr std::string_view kBeforeAll = "0-0";  // Of no run: answered with a gap
+  if (const auto number = ParseNumber<std::uint64_t>(since); number.ok()) {
     request.set_after_sequence(*number);
-  else
-    request.set_after_cursor(last);
-  const Status ended = client.WatchEvents(request, [&](const v1::Event& event) {
-    last = CursorOf(event);
-    if (!filter.Shows(event)) return true;
-    if (!stream.Print(EventOutput(event))) return false;
-    limit_reached = left == 1;
-    if (limit_reached) return false;
-    if (left > 0) --left;
-    if (!event.has_gap()) return true;
-    const auto now = StateAfter(event, client);
-    if (!now.ok()) failure = now.status();
+  } else if (since.empty() || since.find('-') != since.npos) {
+    request.set_after_cursor(since);
+  } else {
+    const auto duration = ParseDuration(since);
+    if (!duration.ok())
+      return {Code::kInvalidArgument,
+              Format("--since: expected a duration such as 1h, or the cursor or number of an "
+                     "event, saw {}",
+                     Quoted(since))};
+    filter.first = now - *duration;
+    request.set_after_cursor(std::string(kBeforeAll));
+  }
+  return {};
+}
+
+// The gap at the beginning of --since DURATION, as an event that says what is not kept. Empty: all
+// events of the duration are kept.
+std::optional<v1::Event> NotKept(v1::Event gap, WallTime first) {
+  if (gap.has_at() && FromProto(gap.at()) <= first) return {};
+  gap.mutable_gap()->set_reason(gap.has_at() ? "the controller keeps no earlier events"
+                                             : "the controller keeps no events");
+  return gap;
+}
+
+// Prints the events that the filter shows, up to a limit.
+class EventPrinter {
+ public:
+  EventPrinter(Client& client, Stream& stream, const EventFilter& filter, std::uint32_t limit)
+      : client_(client), stream_(stream), filter_(filter), left_(limit) {}
+
+  // False: this was the last one.
+  bool Take(const v1::Event& event) {
+    const bool at_start = std::exchange(last_, CursorOf(event)).empty();
+    if (at_start && event.has_gap() && filter_.first != WallTime{}) {
+      const auto gap = NotKept(event, filter_.first);
+      return !gap || Print(*gap);
+    }
+    if (!filter_.Shows(event)) return true;
+    if (!Print(event, event.has_gap() ? "; the state now follows" : "")) return false;
+    return !event.has_gap() || PrintState(event);
+  }
+
+  const std::string& last() const { return last_; }
+  const Status& failure() const { return failure_; }
+  bool limit_reached() const { return limit_reached_; }
+
+ private:
+  bool Print(const v1::Event& event, std::string_view note = {}) {
+    if (!stream_.Print(EventOutput(event, note))) return false;
+    limit_reached_ = left_ == 1;
+    if (left_ > 0) --left_;
+    return !limit_reached_;
+  }
+
+  bool PrintState(const v1::Event& gap) {
+    const auto now = StateAfter(gap, client_);
+    if (!now.ok()) failure_ = now.status();
     return now.ok() && std::all_of(now->begin(), now->end(), [&](const v1::Event& one) {
-             return !filter.Shows(one) || stream.Print(EventOutput(one));
+             return !filter_.Shows(one) || stream_.Print(EventOutput(one));
            });
-  });
-  RETURN_IF_ERROR(failure);
-  if (limit_reached) return Output();
+  }
+
+  Client& client_;
+  Stream& stream_;
+  const EventFilter& filter_;
+  std::uint32_t left_;  // 0: without a limit
+  std::string last_;
+  Status failure_;
+  bool limit_reached_ = false;
+};
+
+Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& stream) {
+  ASSIGN_OR_RETURN(EventFilter filter, FilterOf(arguments));
+  v1::WatchEventsRequest request;
+  const std::string since = arguments.Text("since");
+  RETURN_IF_ERROR(SetStart(since, stream.Now(), request, filter));
+  EventPrinter printer(client, stream, filter,
+                       arguments.Has("limit") ? arguments.Number("limit") : 0);
+  const Status ended =
+      client.WatchEvents(request, [&](const v1::Event& event) { return printer.Take(event); });
+  RETURN_IF_ERROR(printer.failure());
+  if (printer.limit_reached()) return Output();
   if (ended.ok()) return Status(Code::kInternal, "cannot write to standard output");
+  const std::string& last = printer.last().empty() ? since : printer.last();
   if (last.empty()) return ended;
   return Status(ended.code(),
                 Format("{}; to resume: fabricctl events --since {}", ended.message(), last));
@@ -217,7 +288,7 @@ extern const Command events = {
         "and "
         "the findings that are open now. Runs until "
         "interrupted or until the controller ends the stream.",
-    .example = "fabricctl events --kind finding,node -o json",
+    .example = "fabricctl events --since 1h --kind finding,node",
     .options = kEventsOptions,
     .run = RunEvents,
 };

@@ -29,7 +29,7 @@ Result<const rules::Rule*> FindRule(const std::string& id) {
     if (rule->id == id) return rule;
     known.push_back(rule->id);
   }
-  return Status(Code::kInvalidArgument, UnknownName("rule", id, known, Containing(id, known)));
+  return Status(Code::kNotFound, UnknownName("rule", id, known, Containing(id, known)));
 }
 
 // Lines of at most 80 columns, indented by two.

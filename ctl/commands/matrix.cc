@@ -1,3 +1,4 @@
+#include "ctl/tables/matrix.h"
 #include "base/text.h"
 #include "ctl/campaign_spec.h"
 #include "ctl/client.h"
@@ -15,6 +16,9 @@ constexpr Option kMatrixOptions[] = {
      .fallback = kKindFallback,
      .doc = "Results to show; both shows all kinds.",
      .names = ShortKinds},
+    {.name = "heat",
+     .type = OptionType::kBool,
+     .doc = "Show shades and colours in place of numbers. -o csv always has the numbers."},
 };
 
 Result<std::string> NewestCampaign(Client& client) {
@@ -36,7 +40,8 @@ Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
   RETURN_IF_ERROR(KeepKind(arguments.Text("kind"), campaign));
   Output output;
   output.before = CampaignLine(campaign);
-  output.tables = MatrixTables(campaign);
+  const bool heat = arguments.Bool("heat") && arguments.Text("output") != "csv";
+  output.tables = heat ? HeatTables(campaign) : MatrixTables(campaign);
   if (output.tables.empty()) output.tables.push_back({.empty_note = "No results yet."});
   output.after = FailureLines(campaign) + SkippedLines(campaign) + BlameLines(campaign.blame());
   output.names.push_back(campaign.id());
@@ -52,9 +57,10 @@ extern const Command matrix = {
     .summary = "Show the results of a campaign as matrices of nodes, one for each rail.",
     .description =
         "Rows are initiators, columns are responders; - means that this direction was not "
-        "measured. A failed pair shows a keyword; the reasons are below the matrix. Exits with 1 "
-        "if a probe of the campaign failed.",
-    .example = "fabricctl matrix --kind latency",
+        "measured. A failed pair shows a keyword; the reasons are below the matrix. --heat "
+        "compares "
+        "each value with the median of its matrix. Exits with 1 if a probe of the campaign failed.",
+    .example = "fabricctl matrix --kind latency --heat",
     .options = kMatrixOptions,
     .run = RunMatrix,
     .watch = true,

@@ -22,11 +22,6 @@ std::string ProgressLine(const v1::Campaign& campaign);
 // measurements have separate tables.
 std::vector<Table> ResultTables(const v1::Campaign& campaign);
 
-// For each rail and kind a matrix: rows are initiators, columns responders. A pair that failed
-// shows a keyword; FailureLines has the reasons. "-": not measured in that direction. "5.10 -3": a
-// ping that lost three packets.
-std::vector<Table> MatrixTables(const v1::Campaign& campaign);
-
 // "n1 -> n2, rail 0, rc_write_latency: timed out: no completion within 10 s", one for each.
 std::string FailureLines(const v1::Campaign& campaign);
 

@@ -5,6 +5,7 @@
 #include <grpc/support/time.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -69,6 +70,7 @@ Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, Ca
                                                      AgentFront& agents, const GrpcTls* tls) {
   auto parts = std::make_unique<Parts>(call, events, watchers, agents);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   builder.experimental().SetInterceptorCreators(ReflectionGuards(std::move(call)));
   int port = 0;
@@ -100,6 +102,10 @@ Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, Ca
   }
   parts->address = {address.host, static_cast<std::uint16_t>(port)};
   return std::unique_ptr<GrpcFront>(new GrpcFront(std::move(parts)));
+}
+
+void GrpcFront::SetServing(bool serving) {
+  parts_->server->GetHealthCheckService()->SetServingStatus(serving);
 }
 
 void GrpcFront::Stop() {

@@ -1,5 +1,5 @@
-// gRPC server: service Fabric (by descriptors, without code for each rpc), AgentLink and server
-// reflection.
+// gRPC server: service Fabric (by descriptors, without code for each rpc), AgentLink, server
+// reflection and health.
 #pragma once
 
 #include <memory>
@@ -27,6 +27,9 @@ class GrpcFront {
 
   // With the chosen port if the requested one was 0.
   const HostPort& address() const;
+
+  // The answer of the health service grpc.health.v1, which needs no role. At first: serving.
+  void SetServing(bool serving);
 
   // Ends all calls, watchers and agents with UNAVAILABLE; returns when none runs, after about half
   // a second at most.

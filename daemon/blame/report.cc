@@ -185,7 +185,7 @@ void AddAffected(const ObservationPaths& paths, const Fault& fault, const Compon
   switch (component.kind) {
     case ComponentKind::kPort:
     case ComponentKind::kHost:
-      suspect.add_evidence(Format("bad with {} of {} partners, of which {} are good with others",
+      suspect.add_evidence(Format("bad with {} of {} partners; {} of these are good with others",
                                   sums.bad_partners.size(), sums.partners.size(),
                                   GoodElsewhere(paths, fault, component, sums.bad_partners)));
       break;

@@ -99,8 +99,8 @@ constexpr Message kUcxMessages[] = {
      .pattern = R"(IB Async event on (?P<hca>[^\s:]+): (?:port error|.*port \d+ error))",
      .role = Role::kCause,
      .title = "the port went down",
-     .meaning = "The HCA told the job that the link is gone; queue pairs live on for as long as "
-                "they retry.",
+     .meaning = "The HCA reported to the job that the link is down; queue pairs work until their "
+                "retries end.",
      .causes = {kLinkUnstable, kPortDown, kModule},
      .fact = Fact::kPortEvent},
     {.id = "ucx_device_fatal",

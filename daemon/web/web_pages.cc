@@ -5,22 +5,10 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "daemon/web/content_types.h"
 
 namespace fabric::web {
 namespace {
-
-constexpr std::pair<std::string_view, std::string_view> kContentTypes[] = {
-    {".html", "text/html; charset=utf-8"},
-    {".js", "text/javascript; charset=utf-8"},
-    {".css", "text/css; charset=utf-8"},
-    {".svg", "image/svg+xml"},
-};
-
-std::string ContentTypeOf(std::string_view path) {
-  for (const auto& [end, type] : kContentTypes)
-    if (path.ends_with(end)) return std::string(type);
-  return "application/octet-stream";
-}
 
 // Everything comes from this server; no other site may show the page in a frame.
 constexpr std::string_view kSecurityHeaders =
@@ -33,7 +21,7 @@ constexpr std::string_view kSecurityHeaders =
 api::Page PageOf(const File& file, std::string path) {
   const bool hashed = file.path.starts_with("/assets/");
   api::HttpResponse response{
-      .content_type = ContentTypeOf(file.path),
+      .content_type = std::string(ContentTypeOf(file.path)),
       .cache_control = hashed ? "public, max-age=31536000, immutable" : "no-cache",
       .headers = std::string(kSecurityHeaders),
       .etag = Format("\"{:016x}\"", Fnv(file.body)),

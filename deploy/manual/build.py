@@ -21,7 +21,7 @@ PARTS = (
     ("Start", ("FIRST_HOUR", "OPERATIONS", "KUBERNETES", "SLURM", "WEB", "SECURITY", "ACCESS")),
     ("Guides", ("LOSSLESS_ROCE", "INFINIBAND", "GPUDIRECT", "FINDINGS", "PROFILES", "CUSTOM_RULES",
                 "PROBES", "CERTIFY", "API_EXAMPLES")),
-    ("Runbooks", ("runbooks/*",)),
+    ("Runbooks", ("runbooks/*", "runbooks/rules/*")),
     ("Reference", ("reference/*", "BENCHMARKS", "COMPARISON", "GLOSSARY")),
     ("Developers", ("ARCHITECTURE", "ADDING", "STYLE", "design/*")),
 )

@@ -5,6 +5,7 @@ a real fabricd with agents on captured machines."""
 import os
 import re
 import subprocess
+import urllib.request
 
 from deploytest import DEPLOY, ROOT, DeployTest, main
 from fleet import Fleet
@@ -14,12 +15,29 @@ STATUSES = (0, 1, 6)
 
 
 class TestManual(DeployTest):
-    def test_the_site_has_no_broken_link_and_no_script(self):
+    def site(self):
+        """Builds the manual. Returns its folder."""
         if subprocess.run(["/usr/bin/python3", "-c", "import markdown"], check=False,
                           capture_output=True).returncode:
             self.skipTest("python3-markdown is not installed; run deploy/install-dependencies test")
         out = self.folder()
         self.run_well("/usr/bin/python3", "-B", DEPLOY / "manual/build.py", out)
+        return out
+
+    def test_fabricd_serves_the_site(self):
+        out = self.site()
+        with Fleet(self.folder(), self.program, f"--manual={out}") as fleet:
+            self.assertIn("First hour", fleet.text("/docs"))  # Redirected
+            for page in out.rglob("*"):
+                if page.is_file():
+                    path = f"/docs/{page.relative_to(out)}"
+                    with urllib.request.urlopen(f"http://{fleet.rest}{path}") as answer:
+                        self.assertEqual(answer.read(), page.read_bytes(), path)
+                        self.assertIn("default-src 'none'",
+                                      answer.headers["Content-Security-Policy"], path)
+
+    def test_the_site_has_no_broken_link_and_no_script(self):
+        out = self.site()
         pages = list(out.rglob("*.html"))
         self.assertGreater(len(pages), 60)
         for page in pages:

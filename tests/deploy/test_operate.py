@@ -219,6 +219,20 @@ class TestOperate(DeployTest):
             self.assertRegex(server.recv(4096).decode(),
                              r"^<2[6-9]>1 \S+Z \S+ fabricd - finding_opened - opened \w+ \w+ ")
 
+    def test_the_limit_of_pairs_is_a_setting(self):
+        fleet = self.start("--pairs-at-once-max=1")
+        for name in ("n1", "n2", "n3"):
+            fleet.add(name, "roce_connectx6dx")
+        fleet.wait(lambda: len(fleet.get("/v1/nodes")["nodes"]) == 3, "three nodes")
+        printed = self.fabricctl(fleet, "probe", "run", "--kind", "incast", "--hub", "n1", status=5)
+        self.assertIn("2 senders", printed)
+        self.assertIn("the maximum of concurrent pairs: 1", printed)
+
+    def test_fabricctl_names_the_port_of_rest(self):
+        fleet = self.start()
+        fleet.grpc = fleet.rest
+        self.assertIn("expected the port of gRPC (9418)", self.fabricctl(fleet, "nodes", status=3))
+
     def test_wrong_files_are_one_line(self):
         path = self.hooks("127.0.0.1:1")
         path.write_text(path.read_text().replace("http://", "gopher://"))

@@ -4,7 +4,7 @@
 
 test_oidc.py BIN  where fabric-agent, fabricd and fabricctl are
 
-Skipped where node or the packages are missing: run 'npm install --no-save' in tests/oidc/.
+Skipped where node or the packages are missing: run deploy/install-dependencies npm.
 """
 
 import json
@@ -141,7 +141,7 @@ if __name__ == "__main__":
             print(f"SKIPPED: {tool} is not installed")
             sys.exit(77)
     if not (SERVER / "node_modules/oidc-provider").is_dir():
-        print("SKIPPED: no packages: run 'npm install --no-save' in tests/oidc/")
+        print("SKIPPED: no packages of npm: run deploy/install-dependencies npm")
         sys.exit(77)
     if len(sys.argv) > 1:
         tls_world.use_programs(sys.argv.pop(1))

@@ -14,6 +14,7 @@ import language
 import probekinds
 import quotes
 import rulenames
+import runbooks
 import texts
 import walls
 from tree import Tree
@@ -36,6 +37,7 @@ CHECKS = (
     doccommands.check_commands,
     language.check_language,
     rulenames.check_rule_names,
+    runbooks.check_runbooks,
     probekinds.check_probe_kinds,
 )
 

@@ -13,6 +13,7 @@ import doccommands
 import docs
 import language
 import quotes
+import runbooks
 import probekinds
 import rulenames
 import texts
@@ -233,6 +234,25 @@ class Catalogs(unittest.TestCase):
             "daemon/CMakeLists.txt": self.LISTS, "docs/RULES.md": "| `port_up` | and dups |\n",
             "tests/unit/a_test.cc": "TEST(PortUp, Works) {}\nTEST(Dup, Works) {}\n"}),
             ["daemon/CMakeLists.txt:5: Rule dup"])
+
+
+class Runbooks(unittest.TestCase):
+    PAGE = "# Rules: a\n\n**Meaning.** x\n**Check.** x\n**Fix.** x\n**Not a fault.** x\n"
+    RULES = {"docs/reference/RULES.md": "| [`x`](#x) | a | error | port |\n"}
+    WHERE = "docs/runbooks/rules/"
+
+    def test_each_family_has_one_and_each_has_a_family(self):
+        whole = self.RULES | {self.WHERE + "a.md": self.PAGE}
+        self.assertEqual(breaches(runbooks.check_runbooks, whole), [])
+        self.assertEqual(breaches(runbooks.check_runbooks, self.RULES),
+                         ["docs/reference/RULES.md:1: a"])
+        self.assertEqual(breaches(runbooks.check_runbooks, whole | {self.WHERE + "b.md": "# B\n"}),
+                         ["docs/runbooks/rules/b.md:1: b"])
+
+    def test_a_part_is_missing(self):
+        page = {self.WHERE + "a.md": self.PAGE.replace("**Fix.** x\n", "")}
+        self.assertEqual(breaches(runbooks.check_runbooks, self.RULES | page),
+                         ["docs/runbooks/rules/a.md:1: **Fix.**"])
 
 
 class Quotes(unittest.TestCase):

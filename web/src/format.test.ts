@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   age,
+  axisTime,
   bitRate,
   filterOf,
   microseconds,
@@ -49,6 +50,12 @@ describe("numbers", () => {
     expect(priorities(0)).toBe("none");
     expect(priorities(0b11000)).toBe("3, 4");
   });
+});
+
+it("ticks of a time axis have no date and 24 hours", () => {
+  const at = new Date(2026, 10, 24, 21, 6, 30).getTime() / 1000;
+  expect(axisTime(at, 60)).toBe("21:06");
+  expect(axisTime(at, 30)).toBe("21:06:30");
 });
 
 describe("what a person types", () => {

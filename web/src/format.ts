@@ -67,6 +67,11 @@ export function dateTime(at: string | undefined): string {
   );
 }
 
+// "01:06", local time, of a tick of a time axis; "01:06:30" if ticks are less than a minute apart.
+export function axisTime(seconds: number, step: number): string {
+  return dateTime(new Date(seconds * 1000).toISOString()).slice(11, step < 60 ? 19 : 16);
+}
+
 export function percent(part: number, whole: number): string {
   if (whole <= 0) return MISSING;
   const value = (100 * part) / whole;

@@ -2,10 +2,16 @@
 
 #include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
+#include "daemon/api/rest/gzip.h"
 
 namespace fabric::api {
 namespace {
+
+constexpr std::string_view kVary = "Vary: Accept-Encoding\r\n";
+constexpr std::string_view kGzip = "Content-Encoding: gzip\r\n";
+constexpr std::size_t kGzipBytesMin = 1024;  // Shorter bodies fit one packet.
 
 // Calls `use` with each element of a list that is separated by commas, until it returns true.
 template <class Use>
@@ -37,24 +43,40 @@ bool AcceptsCoding(std::string_view accept_encoding, std::string_view coding) {
 }
 
 bool MatchesTag(std::string_view if_none_match, std::string_view etag) {
+  const auto strong = [](std::string_view tag) {
+    return tag.substr(tag.starts_with("W/") ? 2 : 0);
+  };
   return AnyOf(if_none_match, [&](std::string_view element) {
-    if (element.starts_with("W/")) element.remove_prefix(2);
-    return element == etag || element == "*";
+    return strong(element) == strong(etag) || element == "*";
   });
 }
 
 HttpResponse Negotiate(HttpResponse answer, const HttpRequest& request) {
-  if (!answer.gzip_body.empty()) answer.headers += "Vary: Accept-Encoding\r\n";
+  const bool zipped = !answer.gzip_body.empty();
+  if (zipped || answer.compress) answer.headers += kVary;
   if (!answer.etag.empty() && MatchesTag(request.if_none_match, answer.etag)) {
     answer.status = 304;
     answer.body.clear();
     return answer;
   }
-  if (!answer.gzip_body.empty() && AcceptsCoding(request.accept_encoding, "gzip")) {
-    answer.body = answer.gzip_body;
-    answer.headers += "Content-Encoding: gzip\r\n";
+  const bool worthwhile = zipped || (answer.compress && answer.body.size() >= kGzipBytesMin);
+  if (worthwhile && AcceptsCoding(request.accept_encoding, "gzip")) {
+    answer.body = zipped ? std::string(answer.gzip_body) : Gzipped(answer.body);
+    answer.headers += kGzip;
   }
   return answer;
+}
+
+StreamedResponse Negotiate(StreamedResponse answer, const HttpRequest& request) {
+  answer.head.headers += kVary;
+  if (!AcceptsCoding(request.accept_encoding, "gzip")) return answer;
+  answer.head.headers += kGzip;
+  answer.body = GzipBody(std::move(answer.body));
+  return answer;
+}
+
+std::string WeakTag(std::string_view body) {
+  return Format("W/\"{:016x}\"", Fnv(body));
 }
 
 }  // namespace fabric::api

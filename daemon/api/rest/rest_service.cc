@@ -70,6 +70,14 @@ FieldMask MaskOf(const RestCall& call) {
   return mask.ok() ? mask->Within(list) : FieldMask();
 }
 
+std::variant<HttpResponse, EventStreamStart, StreamedResponse> Compressed(
+    std::variant<HttpResponse, EventStreamStart, StreamedResponse> answer,
+    const HttpRequest& request) {
+  if (auto* const streamed = std::get_if<StreamedResponse>(&answer))
+    return Negotiate(std::move(*streamed), request);
+  return answer;
+}
+
 }  // namespace
 
 RestService::RestService(CallFunction call, std::vector<Route> routes, std::vector<Page> pages,
@@ -124,7 +132,10 @@ HttpResponse RestService::Answer(const HttpRequest& request, const RestCall& cal
   const Status printed = AppendJson(*answer, style, response.body, MaskOf(call));
   if (!printed.ok()) return ErrorResponse(HttpStatus(printed.code()), printed);
   response.body += '\n';
-  return response;
+  if (request.verb != "GET" && request.verb != "HEAD") return response;
+  response.etag = WeakTag(response.body);
+  response.compress = true;
+  return Negotiate(std::move(response), request);
 }
 
 std::variant<std::uint64_t, HttpResponse> RestService::Admit(const HttpRequest& request) const {
@@ -166,8 +177,9 @@ std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Hand
   }
   const RestCall& call = std::get<RestCall>(match);
   if (WantsMatrix(request, *call.request) && !head)
-    return StreamMatrix(call_, call, request.caller);
-  if (WantsResults(*call.request) && !head) return StreamCampaign(call_, call, request.caller);
+    return Compressed(StreamMatrix(call_, call, request.caller), request);
+  if (WantsResults(*call.request) && !head)
+    return Compressed(StreamCampaign(call_, call, request.caller), request);
   if (!call.method->server_streaming()) return Answer(request, call);
   return Watch(request, call, head);
 }

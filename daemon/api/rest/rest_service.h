@@ -35,10 +35,10 @@ struct HttpResponse {
   std::string body;
   std::string allow;  // Header Allow; empty: none
   std::string cache_control = "no-store";
-  std::string headers = {};  // Further header lines, each with its "\r\n"
-  // Of a file that does not change while the program runs.
+  std::string headers = {};         // Further header lines, each with its "\r\n"
   std::string etag = {};            // With quotes; empty: none
   std::string_view gzip_body = {};  // The same body in gzip; empty: none
+  bool compress = false;            // Without `gzip_body`: compress the body
 };
 
 // The client wants a stream of server-sent events.

@@ -59,7 +59,7 @@ std::string ExpectedText(const v1::Suspect& suspect) {
     case v1::FAULT_KIND_TOTAL_LOSS:
     case v1::FAULT_KIND_PACKET_LOSS: return "no loss";
     case v1::FAULT_KIND_HOST_STALLED: return "runs without pauses";
-    default: return "as comparable paths";
+    default: return "the same as comparable paths";
   }
 }
 

@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+
+#include <future>
 
 #include "daemon/api/agent_front.h"
 #include "fabric/v1/fabric.grpc.pb.h"
@@ -51,6 +54,32 @@ class GrpcFrontTest : public ::testing::Test {
   std::unique_ptr<GrpcFront> front_;
   std::unique_ptr<v1::Fabric::Stub> stub_;
 };
+
+// The status of HealthCheckResponse (grpc.health.v1) for the whole server, as field 1 in bytes.
+std::string HealthOf(const GrpcFront& front) {
+  grpc::GenericStub stub(
+      grpc::CreateChannel(ToString(front.address()), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  const grpc::Slice empty;
+  const grpc::ByteBuffer request(&empty, 1);
+  grpc::ByteBuffer response;
+  std::promise<grpc::Status> done;
+  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
+                 [&](grpc::Status status) { done.set_value(std::move(status)); });
+  const grpc::Status status = done.get_future().get();
+  if (!status.ok()) return status.error_message();
+  grpc::Slice bytes;
+  EXPECT_TRUE(response.DumpToSingleSlice(&bytes).ok());
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST_F(GrpcFrontTest, TheHealthServiceAnswersWithReadiness) {
+  EXPECT_EQ(HealthOf(*front_), "\x08\x01") << "SERVING";
+  front_->SetServing(false);
+  EXPECT_EQ(HealthOf(*front_), "\x08\x02") << "NOT_SERVING";
+  front_->SetServing(true);
+  EXPECT_EQ(HealthOf(*front_), "\x08\x01");
+}
 
 TEST_F(GrpcFrontTest, UnaryCallsGoByDescriptor) {
   grpc::ClientContext context;

@@ -59,7 +59,7 @@ TEST_F(RestServerTest, AnswersAndKeepsTheConnection) {
   const std::uint16_t port = Serve();
   RawClient client(port);
   client.Send("GET /v1/nodes HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  EXPECT_THAT(client.ReadUntil("{}\n"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(client.ReadUntil("}\n"), StartsWith("HTTP/1.1 200 OK\r\n"));
   client.Send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   const std::string both = client.ReadToEnd();
   EXPECT_THAT(both, HasSubstr("Content-Type: text/plain\r\n"));

@@ -58,6 +58,25 @@ TEST(RestService, AnAnswerThatCanBeOutOfDateSaysSo) {
   EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/nodes/n1"}).headers, "");
 }
 
+TEST(RestService, AnswersHaveATagUntilTheyChange) {
+  const HttpResponse first = Answer({.verb = "GET", .target = "/v1/nodes/n1"});
+  ASSERT_TRUE(first.etag.starts_with("W/\"")) << first.etag;
+  const HttpResponse same =
+      Answer({.verb = "GET", .target = "/v1/nodes/n1", .if_none_match = first.etag});
+  EXPECT_EQ(same.status, 304);
+  EXPECT_EQ(same.body, "");
+  const HttpResponse other =
+      Answer({.verb = "GET", .target = "/v1/nodes/n1?pretty", .if_none_match = first.etag});
+  EXPECT_EQ(other.status, 200);
+  EXPECT_NE(other.etag, first.etag);
+  EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/nodes/n9"}).etag, "") << "an error";
+  EXPECT_EQ(Answer({.verb = "POST", .target = "/v1/validate", .body = "{}"}).etag, "");
+  const HttpResponse deleted =
+      Answer({.verb = "DELETE", .target = "/v1/nodes/n2", .if_none_match = "*"});
+  EXPECT_EQ(deleted.status, 200) << "only GET and HEAD are conditional";
+  EXPECT_EQ(deleted.etag, "");
+}
+
 TEST(RestService, FailuresCarryTheHttpStatusAndTheCode) {
   const HttpResponse response = Answer({.verb = "GET", .target = "/v1/nodes/n9"});
   EXPECT_EQ(response.status, 404);

@@ -1,6 +1,7 @@
 // The command events.
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "proto/json.h"
 #include "tests/testing/golden.h"
 #include "tests/unit/ctl/fake_client.h"
@@ -107,6 +108,45 @@ TEST(Events, AreSelectedByKindAndNode) {
   EXPECT_EQ(RunWords("events --node n2 -o name", controller).out, "8\n11\nab-15\n");
   EXPECT_EQ(RunWords("events --kind finding,nod", controller).err,
             "fabricctl: --kind: unknown kind 'nod'; did you mean 'node'?\n");
+}
+
+TEST(Events, AreSelectedByRule) {
+  FakeController controller = WithEvents();
+  EXPECT_EQ(RunWords("events --rule port_active -o name", controller).out, "9\nab-15\n");
+}
+
+// The gap that answers a cursor of no run: the oldest event that is kept.
+v1::Event FirstGap(std::string_view at) {
+  return FromText<v1::Event>(Format(
+      R"({{"sequence": "6", "cursor": "ab-6", "at": "{}", "gap": {{"reason": "restarted"}}}})",
+      at));
+}
+
+TEST(Events, SinceADurationSkipsOlderEvents) {
+  FakeController controller = WithEvents();
+  controller.events.insert(controller.events.begin(), FirstGap("2026-11-21T01:16:05Z"));
+  const Said said = RunWords("events --since 233s -o name", controller);  // From 01:16:07
+  EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_cursor(), "0-0");
+  EXPECT_TRUE(said.out.starts_with("9\n10\n")) << said.out;
+}
+
+TEST(Events, SinceADurationSaysWhatIsNotKept) {
+  FakeController controller = WithEvents();
+  controller.events.insert(controller.events.begin(), FirstGap("2026-11-21T01:16:05Z"));
+  const Said said = RunWords("events --since 1h", controller);
+  EXPECT_TRUE(
+      said.out.starts_with("2026-11-21T01:16:05Z      6  gap       -             "
+                           "the controller keeps no earlier events\n"))
+      << said.out;
+  EXPECT_NE(said.out.find("connected"), std::string::npos);
+  EXPECT_EQ(controller.Requests<v1::ListNodesRequest>().size(), 1u) << "after the other gap alone";
+}
+
+TEST(Events, SinceIsADurationACursorOrANumber) {
+  FakeController controller;
+  EXPECT_EQ(RunWords("events --since yesterday", controller).err,
+            "fabricctl: --since: expected a duration such as 1h, or the cursor or number of an "
+            "event, saw 'yesterday'\n");
 }
 
 TEST(Events, EndAfterTheLimit) {

@@ -114,7 +114,7 @@ TEST_F(Offline, ExplainPrintsThePageOfARule) {
   EXPECT_EQ(said.status, kExitOk);
   EXPECT_THAT(said.out, HasSubstr("Rule\n  All RoCE ports of a rail have PFC"));
   const Said unknown = RunWords("explain pfc_equal_on_ral", controller);
-  EXPECT_EQ(unknown.status, kExitUsage);
+  EXPECT_EQ(unknown.status, kExitError);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean 'pfc_equal_on_rail'?"));
   EXPECT_THAT(RunWords("explain pause_storm", controller).err,
               HasSubstr("; rules with this in their names: no_pause_storm"));

@@ -28,6 +28,17 @@ FakeController ThreeNodes() {
   return controller;
 }
 
+TEST(Options, OfACommandAreGivenOnce) {
+  FakeController controller = ThreeNodes();
+  const Said said = RunWords("findings --node n1 --node n2", controller);
+  EXPECT_EQ(said.err, "fabricctl: --node is given twice\n");
+  EXPECT_EQ(said.status, kExitUsage);
+  EXPECT_EQ(RunWords("events --kind node --kind port", controller).err,
+            "fabricctl: --kind is given twice; separate several values by commas\n");
+  // Options of every command can come from a shell alias: the last one wins.
+  EXPECT_EQ(RunWords("nodes -o wide -o name", controller).out, "n10\nn2\na,b\n");
+}
+
 TEST(SortBy, ComparesNumbersAndNamesInNaturalOrder) {
   FakeController controller = ThreeNodes();
   EXPECT_EQ(RunWords("nodes --sort-by name -o name", controller).out, "a,b\nn2\nn10\n");

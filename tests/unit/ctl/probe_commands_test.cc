@@ -106,6 +106,50 @@ TEST(Matrix, SlowFabricsAreMeasuredInMegabits) {
   EXPECT_EQ(controller.Requests<v1::GetCampaignRequest>()[0].id(), "c1");
 }
 
+// Pairs of four nodes with the bandwidth of the table, and one failed pair.
+FakeController WithHeat() {
+  FakeController controller;
+  v1::Campaign campaign = Empty(v1::CAMPAIGN_STATE_DONE);
+  const double gigabits[] = {400, 390, 340, 250, 120};
+  int n = 0;
+  for (const char* to : {"n2", "n3", "n4", "n5", "n6"})
+    *campaign.add_results() = Bandwidth("n1", to, 0, gigabits[n++] * 1e9);
+  *campaign.add_results() =
+      Failed(Bandwidth("n2", "n3", 0, 0), v1::PROBE_STATUS_TIMED_OUT, "no completion");
+  controller.Answers<v1::Campaign>() = {campaign};
+  return controller;
+}
+
+TEST(Matrix, HeatComparesWithTheMedian) {
+  FakeController controller = WithHeat();
+  EXPECT_TRUE(MatchesGolden("ctl/matrix_heat", RunWords("matrix c1 --heat", controller).out));
+}
+
+TEST(Matrix, HeatHasColoursOnATerminalAndAsciiWithoutUtf8) {
+  FakeController controller = WithHeat();
+  const std::string coloured = RunWords("matrix c1 --heat", controller, {.colour = true}).out;
+  EXPECT_NE(coloured.find("\x1b[32m░░\x1b[0m"), std::string::npos) << coloured;
+  EXPECT_NE(coloured.find("\x1b[31m██\x1b[0m"), std::string::npos) << coloured;
+  EXPECT_NE(coloured.find("\x1b[35mXX\x1b[0m"), std::string::npos) << coloured;
+  const std::string ascii = RunWords("matrix c1 --heat", controller, {.ascii = true}).out;
+  EXPECT_NE(ascii.find("1  n1      ......::##"), std::string::npos) << ascii;
+  EXPECT_TRUE(std::ranges::all_of(ascii, [](char c) { return c > 0; })) << ascii;
+}
+
+TEST(Matrix, CsvHasTheNumbersOfAllNodesOnce) {
+  FakeController controller;
+  v1::Campaign campaign = Empty(v1::CAMPAIGN_STATE_DONE);
+  for (int n = 2; n <= 15; ++n)
+    *campaign.add_results() = Bandwidth("n1", Format("n{}", n), 0, 400e9);
+  controller.Answers<v1::Campaign>() = {campaign};
+  const std::string csv = RunWords("matrix c1 --heat -o csv", controller).out;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 16) << csv;
+  EXPECT_NE(csv.find("n1,,400.0,400.0,"), std::string::npos) << csv;
+  const std::string table = RunWords("matrix c1", controller).out;
+  EXPECT_NE(table.find("the worst 12 of 15 nodes"), std::string::npos) << table;
+  EXPECT_EQ(RunWords("matrix c1 -o wide", controller).out.find("the worst"), std::string::npos);
+}
+
 TEST(Matrix, KindAppliesToEveryFormat) {
   FakeController controller;
   controller.Answers<v1::Campaign>() = {Finished()};

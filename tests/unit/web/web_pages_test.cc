@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/web/manual.h"
+#include "tests/testing/temp_tree.h"
+
 namespace fabric::web {
 namespace {
 
@@ -57,6 +60,54 @@ TEST(WebFiles, AreComplete) {
   }
   EXPECT_TRUE(has_index);
   EXPECT_LE(bytes, kBytesMax);
+}
+
+using testing::TempTree;
+
+class Manual : public ::testing::Test {
+ protected:
+  Manual() {
+    tree_.File("manual/index.html", "<html>")
+        .File("manual/style.css", "a {}")
+        .File("manual/runbooks/A.html", "<p>")
+        .File("manual/.git/config.html", "hidden")
+        .File("manual/build.py", "print()")
+        .File("secret.html", "secret")
+        .Link("manual/link.html", "../secret.html")
+        .Link("manual/up", "..");
+  }
+
+  api::HttpResponse GetDocs(std::string_view target) const {
+    const api::RestService service({}, {}, *ReadManual(tree_.path() + "/manual"));
+    return std::get<api::HttpResponse>(service.Handle({.verb = "GET", .target = target}));
+  }
+
+  TempTree tree_;
+};
+
+TEST_F(Manual, IsServedBelowDocs) {
+  EXPECT_EQ(GetDocs("/docs/").body, "<html>");
+  EXPECT_EQ(GetDocs("/docs/index.html").content_type, "text/html; charset=utf-8");
+  EXPECT_EQ(GetDocs("/docs/runbooks/A.html").body, "<p>");
+  EXPECT_EQ(GetDocs("/docs/style.css").content_type, "text/css; charset=utf-8");
+  EXPECT_EQ(GetDocs("/docs").status, 301);
+  EXPECT_THAT(GetDocs("/docs").headers, HasSubstr("Location: /docs/\r\n"));
+  EXPECT_THAT(GetDocs("/docs/").headers,
+              HasSubstr("Content-Security-Policy: default-src 'none'; style-src 'self'; "));
+}
+
+TEST_F(Manual, HasNothingElse) {
+  for (const char* path :
+       {"/docs/link.html", "/docs/up/secret.html", "/docs/../secret.html",
+        "/docs/%2e%2e/secret.html", "/docs/..%2fsecret.html", "/docs//etc/passwd",
+        "/docs/.git/config.html", "/docs/build.py", "/docs/runbooks/", "/secret.html"})
+    EXPECT_EQ(GetDocs(path).status, 404) << path;
+}
+
+TEST_F(Manual, IsOptionalButMustBeAManual) {
+  EXPECT_TRUE(ReadManual("")->empty());
+  EXPECT_THAT(ReadManual(tree_.path()).status().message(), HasSubstr("expected an index.html"));
+  EXPECT_FALSE(ReadManual(tree_.path() + "/missing").ok());
 }
 
 }  // namespace

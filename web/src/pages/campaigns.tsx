@@ -94,6 +94,7 @@ const COLUMNS: Column<Campaign>[] = [
   { title: "Measures", minor: true, cell: (one) => kindsOf(one) || MISSING },
   {
     title: "Nodes",
+    numeric: true,
     minor: true,
     cell: (one) => (one.spec?.nodes.length ? count(one.spec.nodes.length) : "all"),
   },

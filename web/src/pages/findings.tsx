@@ -57,6 +57,7 @@ const COLUMNS: Column<Finding>[] = [
   {
     title: "Subject",
     minor: true,
+    unbroken: true,
     cell: (one) => <SubjectLink subject={one.subject} />,
     sort: (one) => `${one.subject.node} ${one.subject.device} ${one.subject.rail ?? ""}`,
   },

@@ -53,6 +53,7 @@ export function PortState({ device }: { device: DeviceSummary }) {
 export const PORT_COLUMNS: Column<DeviceSummary>[] = [
   {
     title: "Port",
+    unbroken: true,
     sort: (one) => `${one.device}/${one.port}`,
     cell: (one) => (
       <a href={hashOf(["nodes", one.node, one.device, String(one.port)])}>

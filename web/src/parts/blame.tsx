@@ -1,5 +1,5 @@
 // What blame found: suspects with their evidence.
-import { word } from "../format";
+import { count, word } from "../format";
 import type { BlameReport, Suspect } from "../types";
 import { Empty } from "./basics";
 import { hashOf } from "../router";
@@ -49,7 +49,7 @@ export function Blame({ report }: { report: BlameReport | undefined }) {
     <>
       <p>
         {STATES[report.state] ?? word(report.state, "BLAME_STATE")}{" "}
-        <span class="muted">{report.observations} observations.</span>
+        <span class="muted">{count(report.observations)} observations.</span>
       </p>
       {report.suspects.length > 0 && (
         <ul class="suspects">

@@ -1,6 +1,7 @@
 // Line chart over time. uPlot draws on a canvas; the newest values are also text.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { axisTime } from "../format";
 import { useDark } from "./scheme";
 
 export interface Line {
@@ -51,7 +52,7 @@ export function Chart({
       legend: { show: false },
       cursor: { y: false },
       axes: [
-        axis,
+        { ...axis, values: (_, times, __, ___, step) => times.map((at) => axisTime(at, step)) },
         { ...axis, size: 76, values: (_, values) => values.map((value) => format(value)) },
       ],
       scales: {

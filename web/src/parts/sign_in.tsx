@@ -25,7 +25,10 @@ export function SignIn() {
           {identity.roles.length === 0
             ? "no role"
             : identity.roles.map((role) => word(role, "ROLE")).join(", ")}
-          , by {word(identity.credential, "CREDENTIAL")}.
+
+          {identity.credential === "CREDENTIAL_NONE"
+            ? ". This controller asks for no credential here."
+            : `, by ${word(identity.credential, "CREDENTIAL")}.`}
         </p>
       ) : (
         <p class="error" role="alert">

@@ -11,6 +11,7 @@ export interface Column<T> {
   sort?: (row: T) => string | number | undefined; // Missing values are last.
   numeric?: boolean;
   minor?: boolean;
+  unbroken?: boolean; // Names: not split into lines
 }
 
 export interface TableProps<T> {
@@ -128,7 +129,11 @@ export function Table<T>({
 }
 
 function classOf<T>(column: Column<T>): string | undefined {
-  const classes = [column.numeric ? "number" : "", column.minor ? "minor" : ""]
+  const classes = [
+    column.numeric ? "number" : "",
+    column.minor ? "minor" : "",
+    column.unbroken ? "unbroken" : "",
+  ]
     .filter(Boolean)
     .join(" ");
   return classes === "" ? undefined : classes;

@@ -1,0 +1,45 @@
+// Results of a campaign as matrices: rows are initiators, columns responders. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ctl/command.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::ctl {
+
+// The results of one kind between the ports of two rails. Borrows the results.
+struct Matrix {
+  std::vector<const v1::PairResult*> pairs;
+  std::string title;
+  double unit = 1;  // Cells are values divided by it.
+  int decimals = 0;
+};
+
+bool IsOk(const v1::PairResult& pair);
+
+// By rail, kind and names.
+std::vector<const v1::PairResult*> SortedResults(const v1::Campaign& campaign);
+
+std::vector<Matrix> MatricesOf(const v1::Campaign& campaign);
+
+// No value: not measured.
+std::optional<double> MeasuredValue(const v1::PairResult& pair);
+
+// Names, sorted.
+std::vector<std::string> MatrixNodes(const Matrix& matrix);
+// At most `count`: those with the most failures, lost pings and values outside the limits.
+std::vector<std::string> WorstNodes(const Matrix& matrix, std::size_t count);
+
+// For each rail and kind a matrix. A pair that failed shows a keyword; FailureLines has the
+// reasons.
+// "-": not measured in that direction. "5.10 -3": a ping that lost three packets.
+std::vector<Table> MatrixTables(const v1::Campaign& campaign);
+
+// The same as heat maps: a shade for each pair, by the ratio of its value to the median.
+std::vector<Table> HeatTables(const v1::Campaign& campaign);
+
+}  // namespace fabric::ctl
