@@ -4,11 +4,7 @@
 
 #include <vector>
 
-<<<<<<< HEAD
-=======
-#include "base/clock.h"
 #include "base/settings.h"
->>>>>>> h3
 #include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/api/health.h"
