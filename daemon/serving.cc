@@ -137,6 +137,18 @@ void ReloadBySignal(Reloader& reloader, const Served& with) {
   with.notify("READY=1");
 }
 
+// Checks the leadership before and after each call: an answer that another leader may contradict is
+// not given. Both arguments are borrowed.
+api::CallFunction WithLeadership(api::Api& fabric_api, const Leadership* leadership) {
+  return [&fabric_api, leadership](const api::CallContext& context, auto&&... arguments) {
+    if (IsLost(leadership)) return leadership->Refusal();
+    const Status status = fabric_api.Call(context, arguments...);
+    if (IsLost(leadership)) return leadership->Refusal();
+    if (leadership != nullptr && context.warning != nullptr) *context.warning = leadership->Doubt();
+    return status;
+  };
+}
+
 }  // namespace
 
 void ReadSubnets(SubnetFiles& subnets, control::Controller& controller, Moment now) {
@@ -168,15 +180,7 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
                    SiteJoin::Open(settings, transport.files(), with.agents, clock.Now().wall));
   api::CallMetrics calls;
   api::Api fabric_api(controller, gate, clock, calls, join ? &join->service() : nullptr);
-  // Before and after: an answer that another leader may contradict is not given.
-  const api::CallFunction call = [&](const api::CallContext& context, auto&&... arguments) {
-    if (IsLost(with.leadership)) return with.leadership->Refusal();
-    const Status status = fabric_api.Call(context, arguments...);
-    if (IsLost(with.leadership)) return with.leadership->Refusal();
-    if (with.leadership != nullptr && context.warning != nullptr)
-      *context.warning = with.leadership->Doubt();
-    return status;
-  };
+  const api::CallFunction call = WithLeadership(fabric_api, with.leadership);
   Reloader reloader(with.arguments, settings, [&](control::Policy next, Moment now) {
     controller.SetPolicy(std::move(next), now);
   });

@@ -48,7 +48,7 @@ Result<LoginCalls> CallsOf(const Arguments& arguments) {
       },
       .post = [limits](const std::string& url, const std::string& form) -> Result<https::Answer> {
         ASSIGN_OR_RETURN(const https::Url parsed, https::ParseUrl(url));
-        return OfIssuer(https::Post(parsed, form, limits));
+        return OfIssuer(https::Post(parsed, {.type = https::kFormType, .body = form}, limits));
       }};
 }
 

@@ -29,6 +29,8 @@ constexpr std::size_t kSecretBytesMax = 4096;
 constexpr std::size_t kSecretBytesMin = 16;
 constexpr std::size_t kLineBytesMax = 1024;  // RFC 5426 requires receivers to accept 480.
 constexpr int kFacilityDaemon = 3;
+constexpr std::size_t kCaBytesMax = 1 << 20;
+constexpr Duration kWebhookPatience = std::chrono::seconds(5);
 
 Result<v1::Severity> SeverityNamed(std::string_view name) {
   for (const v1::Severity severity :
@@ -54,7 +56,7 @@ Result<Webhook> WebhookOf(const access::FileEntry& entry) {
   Webhook webhook;
   ASSIGN_OR_RETURN(webhook.name, entry.Text("name"));
   ASSIGN_OR_RETURN(const std::string url, entry.Text("url"));
-  auto parsed = ParseUrl(url);
+  auto parsed = https::ParseHttpUrl(url);
   if (!parsed.ok()) return entry.Error("url", parsed.status().message());
   webhook.url = *std::move(parsed);
   ASSIGN_OR_RETURN(const std::string secret_file, entry.Text("secret-file"));
@@ -110,7 +112,31 @@ Status SendRemote(const HostPort& to, const std::string& line) {
   return SendDatagram(found->ai_family, found->ai_addr, found->ai_addrlen, line);
 }
 
+// The file of CAs is read each time, so that a new one is used without a restart.
+Status Send(const Webhook& webhook, const std::string& body, WallTime now) {
+  https::Limits limits{.patience = kWebhookPatience, .read_body = false};
+  if (!webhook.ca_file.empty()) {
+    ASSIGN_OR_RETURN(limits.ca_pem, ReadFile(webhook.ca_file, kCaBytesMax));
+  }
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  const https::Content content = {
+      .type = "application/json",
+      .body = body,
+      .headers = {{"Fabricd-Signature", SignatureOf(webhook.secret, seconds, body)}}};
+  ASSIGN_OR_RETURN(const https::Answer answer, https::Post(webhook.url, content, limits));
+  return StatusOfAnswer(answer.status).In(ToString(HostPort{webhook.url.host, webhook.url.port}));
+}
+
 }  // namespace
+
+Status StatusOfAnswer(int http_status) {
+  if (http_status >= 200 && http_status < 300) return {};
+  const bool final =
+      http_status >= 400 && http_status < 500 && http_status != 408 && http_status != 429;
+  return {final ? Code::kInvalidArgument : Code::kUnavailable,
+          Format("HTTP status {}", http_status)};
+}
 
 Result<std::vector<Webhook>> ReadWebhooks(const std::string& path) {
   std::vector<Webhook> webhooks;
@@ -150,16 +176,7 @@ Receiver WebhookReceiver(Webhook webhook, std::string controller, const Clock& c
           .min_severity = webhook.min_severity,
           .send = [webhook, controller = std::move(controller),
                    &clock](const Notification& notification) {
-            HttpPost post{.url = webhook.url,
-                          .headers = {},
-                          .body = BodyOf(notification, controller),
-                          .ca_file = webhook.ca_file};
-            const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
-                clock.Now().wall.time_since_epoch());
-            post.headers = {
-                {"User-Agent", "fabricd"},
-                {"Fabricd-Signature", SignatureOf(webhook.secret, seconds.count(), post.body)}};
-            return Post(post, clock);
+            return Send(webhook, BodyOf(notification, controller), clock.Now().wall);
           }};
 }
 

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/https/client.h"
 #include "base/status.h"
-#include "daemon/notify/http_post.h"
 #include "daemon/notify/notifier.h"
 
 namespace fabric::notify {
 
 struct Webhook {
   std::string name;
-  Url url;
+  https::Url url;
   std::string secret;  // Key of the signature
   std::string ca_file;
   v1::Severity min_severity = v1::SEVERITY_WARNING;
@@ -29,6 +29,10 @@ std::string BodyOf(const Notification& notification, std::string_view controller
 
 // Value of the header Fabricd-Signature: "t=SECONDS,v1=HEX", HMAC-SHA256 of "SECONDS.BODY".
 std::string SignatureOf(std::string_view secret, std::int64_t seconds, std::string_view body);
+
+// OK for 200 to 299. INVALID_ARGUMENT for 400 to 499 except 408 and 429: a repetition has the same
+// answer. UNAVAILABLE otherwise.
+Status StatusOfAnswer(int http_status);
 
 // `clock` must outlive the receiver.
 Receiver WebhookReceiver(Webhook webhook, std::string controller, const Clock& clock);

@@ -242,7 +242,7 @@ class TestOperate(DeployTest):
             capture_output=True, text=True, timeout=30, check=False, cwd=ROOT)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr.splitlines()[-1],
-                         r"^fabricd: webhooks: .*:2:8: url: expected a URL that starts with")
+                         r"^fabricd: webhooks: .*:2:8: url: expected http\[s\]://HOST")
 
 
 if __name__ == "__main__":

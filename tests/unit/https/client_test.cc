@@ -37,14 +37,35 @@ TEST(Url, OtherFormsAreRefused) {
         << wrong;
 }
 
+TEST(Url, HttpWherePermitted) {
+  const auto address = ParseHttpUrl("http://[2001:db8::1]:8080");
+  ASSERT_TRUE(address.ok()) << address.status().message();
+  EXPECT_FALSE(address->tls);
+  EXPECT_EQ(address->host, "2001:db8::1");
+  EXPECT_EQ(address->port, 8080);
+  EXPECT_EQ(ParseHttpUrl("http://10.0.0.1")->port, 80);
+  EXPECT_TRUE(ParseHttpUrl("https://hooks.example.org/fabric?team=net")->tls);
+  EXPECT_EQ(ToString(*ParseHttpUrl("http://[::1]/x")), "http://[::1]/x");
+  for (const char* wrong : {"", "ftp://x", "http://", "http://:80/", "http://user:secret@x/",
+                            "http://x/a b", "http://x/\r\nHost: y", "http://x:0/"})
+    EXPECT_THAT(ParseHttpUrl(wrong).status().message(),
+                HasSubstr("expected http[s]://HOST[:PORT][/PATH], saw "))
+        << wrong;
+}
+
 TEST(Form, EscapesWhatAFormCannotHave) {
   EXPECT_EQ(Form({{"grant", "urn:a b"}, {"id", "x&y=z"}}), "grant=urn%3Aa%20b&id=x%26y%3Dz");
 }
 
-TEST(Client, AClosedPortIsAReasonInOneLine) {
-  const auto answer = Get({.host = "127.0.0.1", .port = 1, .target = "/"}, {.patience = 5s});
+TEST(Client, AClosedPortIsAReasonWithoutThePath) {
+  const Limits limits{.patience = 5s};
+  const auto answer = Get({.host = "127.0.0.1", .port = 1, .target = "/secret"}, limits);
   EXPECT_EQ(answer.status().code(), Code::kUnavailable);
-  EXPECT_EQ(answer.status().message(), "https://127.0.0.1:1/: Connection refused");
+  EXPECT_EQ(answer.status().message(), "https://127.0.0.1:1: Connection refused");
+  const auto plain = Post(*ParseHttpUrl("http://127.0.0.1:1/secret"),
+                          {.type = "application/json", .body = "{}"}, limits);
+  EXPECT_EQ(plain.status().code(), Code::kUnavailable);
+  EXPECT_EQ(plain.status().message(), "http://127.0.0.1:1: Connection refused");
 }
 
 TEST(Client, CasThatAreNoneAreNamed) {

@@ -89,6 +89,14 @@ TEST(Body, HasTheEventAndTheFinding) {
   EXPECT_THAT(body, HasSubstr(R"("controller":"fabricd \"x\"","finding":{"id":"f1")"));
 }
 
+TEST(Answer, OnlySomeStatusesAreWorthARepetition) {
+  EXPECT_TRUE(StatusOfAnswer(200).ok());
+  EXPECT_TRUE(StatusOfAnswer(204).ok());
+  EXPECT_EQ(StatusOfAnswer(404).code(), Code::kInvalidArgument);
+  for (const int status : {302, 408, 429, 500, 599})
+    EXPECT_EQ(StatusOfAnswer(status).code(), Code::kUnavailable) << status;
+}
+
 TEST(Syslog, HasThePriorityOfTheSeverityOnOneLine) {
   EXPECT_EQ(SyslogLine(Example(), "head1", false),
             "<26>1 2027-01-15T08:00:00Z head1 fabricd - finding_opened - opened f1 critical n1: "
