@@ -158,15 +158,22 @@ std::vector<v1::Remedy> SetDscpPriority(const PortView& port, std::uint32_t dscp
     condition = "The driver refuses it while the firmware runs an LLDP agent.";
   }
   const std::string map = Format("--dscp2prio set,{},{}", dscp, priority);
-  return WithMlnxQos(port,
-                     Change({.platform = platform,
-                             .command = std::move(command),
-                             .affects = v1::REMEDY_REACH_PORT,
-                             .interrupts = interrupts,
-                             .lasts = UntilReboot(kInBootUnit),
-                             .undo = std::move(undo),
-                             .note = Sentences(note, condition)}),
-                     trusts ? map : Format("--trust dscp && mlnx_qos -i {} {}", netdev, map));
+  auto remedies =
+      WithMlnxQos(port,
+                  Change({.platform = platform,
+                          .command = std::move(command),
+                          .affects = v1::REMEDY_REACH_PORT,
+                          .interrupts = interrupts,
+                          .lasts = UntilReboot(kInBootUnit),
+                          .undo = std::move(undo),
+                          .note = Sentences(note, condition)}),
+                  trusts ? map : Format("--trust dscp && mlnx_qos -i {} {}", netdev, map));
+  // With dcb, the port trusts PCP again when the last entry is deleted. mlnx_qos sets both.
+  if (!trusts && remedies.size() > 1)
+    remedies.back().set_undo(
+        Format("mlnx_qos -i {0} --dscp2prio del,{1},{2} && mlnx_qos -i {0} --trust pcp", netdev,
+               dscp, priority));
+  return remedies;
 }
 
 namespace {

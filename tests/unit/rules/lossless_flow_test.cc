@@ -45,6 +45,8 @@ TEST(TrustEqualOnRail, ComparesEveryPortWithAProfile) {
   EXPECT_EQ(known.remedies(0).command(), "dcb app replace dev rail0 dscp-prio 26:3");
   EXPECT_EQ(known.remedies(1).command(),
             "mlnx_qos -i rail0 --trust dscp && mlnx_qos -i rail0 --dscp2prio set,26,3");
+  EXPECT_EQ(known.remedies(1).undo(),
+            "mlnx_qos -i rail0 --dscp2prio del,26,3 && mlnx_qos -i rail0 --trust pcp");
 }
 
 TEST(TrustEqualOnRail, ComparesPortsWithoutPfc) {
