@@ -11,6 +11,7 @@ namespace fabric::api {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Answers GetNode for "n1" alone, every other call with an empty message.
 Status FakeApi(const CallContext& context, const google::protobuf::MethodDescriptor& method,
@@ -54,8 +55,10 @@ TEST(RestService, AnswersWithJsonInTheNamesOfTheSchema) {
 }
 
 TEST(RestService, AnAnswerThatCanBeOutOfDateSaysSo) {
-  EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/nodes"}).headers, "Fabric-Warning: cut off\r\n");
-  EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/nodes/n1"}).headers, "");
+  EXPECT_THAT(Answer({.verb = "GET", .target = "/v1/nodes"}).headers,
+              HasSubstr("Fabric-Warning: cut off\r\n"));
+  EXPECT_THAT(Answer({.verb = "GET", .target = "/v1/nodes/n1"}).headers,
+              Not(HasSubstr("Fabric-Warning")));
 }
 
 TEST(RestService, AnswersHaveATagUntilTheyChange) {
