@@ -87,9 +87,8 @@ std::string Leadership::Doubt() const {
   if (standing() != Standing::kUnconfirmed) return "";
   const Duration age(SinceBoot() - valid_until_ + Validity().count());
   return Format(
-      "the database has not confirmed for {} s that this controller leads; another one can lead, "
-      "and "
-      "this answer can be out of date",
+      "the database has not confirmed for {} s that this controller leads; another one can "
+      "lead, and this answer can be out of date",
       std::chrono::floor<std::chrono::seconds>(age).count());
 }
 

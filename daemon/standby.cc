@@ -74,7 +74,6 @@ Result<std::unique_ptr<Standby>> Standby::Listen(const Settings& settings,
   ASSIGN_OR_RETURN(parts->grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, parts->events,
                                           parts->watchers, parts->agents, transport.grpc()));
-  parts->grpc->SetServing(false);
   const std::vector<api::Page> pages = PagesOf(leadership);
   ASSIGN_OR_RETURN(parts->rest, ListenRest(settings, call, pages, parts->events, parts->watchers,
                                            transport.http()));

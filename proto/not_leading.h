@@ -1,4 +1,4 @@
-// What a controller says that does not lead, or that may not lead any more.
+// Texts of a controller that does not lead, or that is not sure to lead.
 #pragma once
 
 #include <string_view>

@@ -13,6 +13,7 @@ namespace fabric::host {
 namespace {
 
 constexpr std::uint32_t kNetRaw = std::uint32_t{1} << CAP_NET_RAW;  // In the first of two words
+
 }  // namespace
 
 Status DropNetRaw() {

@@ -16,11 +16,9 @@ namespace {
 // file, and open() checks the device policy of the cgroup.
 DeviceFile TryOpen(std::string path) {
   DeviceFile file{.path = std::move(path)};
-  if (::faccessat(AT_FDCWD, file.path.c_str(), R_OK | W_OK, AT_EACCESS) != 0) {
-    file.error = errno;
-    return file;
-  }
-  const int fd = ::open(file.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const char* const name = file.path.c_str();
+  const bool permitted = ::faccessat(AT_FDCWD, name, R_OK | W_OK, AT_EACCESS) == 0;
+  const int fd = permitted ? ::open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
   if (fd < 0)
     file.error = errno;
   else

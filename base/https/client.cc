@@ -14,6 +14,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/grammar.h"
@@ -134,7 +135,10 @@ class Exchange {
       return Failed(error.message());
     http::response_parser<http::string_body> parser;
     parser.header_limit(kHeaderBytesMax);
-    parser.body_limit(limits_.bytes_max);
+    if (limits_.read_body)
+      parser.body_limit(limits_.bytes_max);
+    else
+      parser.body_limit(boost::none);  // Else a long Content-Length is an error.
     beast::flat_buffer buffer;
     const Error error = Step([&](auto done) {
       if (limits_.read_body)
@@ -176,20 +180,18 @@ Result<Answer> Request(const Url& url, const Content* content, const Limits& lim
 }
 
 // What follows the scheme.
-Result<Url> ParseAfterScheme(std::string_view text, bool tls) {
-  const Status wrong(Code::kInvalidArgument, "");
-  if (!std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '#'; }))
-    return wrong;
+std::optional<Url> ParseAfterScheme(std::string_view text, bool tls) {
+  if (!std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '#'; })) return {};
   const std::size_t slash = std::min(text.find_first_of("/?"), text.size());
   const std::string_view authority = text.substr(0, slash);
   Url url{.tls = tls};
   if (slash < text.size())
     url.target = (text[slash] == '?' ? "/" : "") + std::string(text.substr(slash));
-  if (authority.empty() || authority.find('@') != authority.npos) return wrong;
+  if (authority.empty() || authority.find('@') != authority.npos) return {};
   const bool has_port = authority.find(':', authority.rfind(']') + 1) != authority.npos;
   const auto address =
       ParseHostPort(has_port ? std::string(authority) : Format("{}:{}", authority, UsualPort(url)));
-  if (!address.ok() || address->host.empty() || address->port == 0) return wrong;
+  if (!address.ok() || address->host.empty() || address->port == 0) return {};
   url.host = address->host;
   url.port = address->port;
   return url;
@@ -199,7 +201,7 @@ Result<Url> ParseAfterScheme(std::string_view text, bool tls) {
 
 Result<Url> ParseUrl(std::string_view text) {
   if (text.starts_with(kHttps))
-    if (auto url = ParseAfterScheme(text.substr(kHttps.size()), true); url.ok()) return url;
+    if (auto url = ParseAfterScheme(text.substr(kHttps.size()), true)) return *std::move(url);
   return Status(Code::kInvalidArgument,
                 Format("expected https://HOST[:PORT][/PATH], saw {}", Quoted(text)));
 }
@@ -207,7 +209,7 @@ Result<Url> ParseUrl(std::string_view text) {
 Result<Url> ParseHttpUrl(std::string_view text) {
   if (text.starts_with(kHttps)) return ParseUrl(text);
   if (text.starts_with(kHttp))
-    if (auto url = ParseAfterScheme(text.substr(kHttp.size()), false); url.ok()) return url;
+    if (auto url = ParseAfterScheme(text.substr(kHttp.size()), false)) return *std::move(url);
   return Status(Code::kInvalidArgument,
                 Format("expected http[s]://HOST[:PORT][/PATH], saw {}", Quoted(text)));
 }

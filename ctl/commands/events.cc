@@ -184,7 +184,8 @@ Result<std::vector<v1::Event>> StateAfter(const v1::Event& gap, Client& client) 
 // Where --since starts. A duration: before all events that the controller keeps.
 Status SetStart(const std::string& since, WallTime now, v1::WatchEventsRequest& request,
                 EventFilter& filter) {
-  constexpr std::string_view kBeforeAll = "0-0";  // Of no run: answered with a gap
+  // A cursor of no run: the controller answers with a gap and all events that it keeps.
+  constexpr std::string_view kBeforeAll = "0-0";
   if (const auto number = ParseNumber<std::uint64_t>(since); number.ok()) {
     request.set_after_sequence(*number);
   } else if (since.empty() || since.find('-') != since.npos) {
@@ -285,9 +286,8 @@ extern const Command events = {
         "Prints one line for each event: time, number, kind, subject and description. -o json "
         "prints one object on each line. A gap means that events were missed, because the "
         "controller restarted or discarded them: the lines after it are the nodes that are lost "
-        "and "
-        "the findings that are open now. Runs until "
-        "interrupted or until the controller ends the stream.",
+        "and the findings that are open now. Runs until interrupted or until the controller ends "
+        "the stream.",
     .example = "fabricctl events --since 1h --kind finding,node",
     .options = kEventsOptions,
     .run = RunEvents,

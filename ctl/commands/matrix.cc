@@ -57,9 +57,9 @@ extern const Command matrix = {
     .summary = "Show the results of a campaign as matrices of nodes, one for each rail.",
     .description =
         "Rows are initiators, columns are responders; - means that this direction was not "
-        "measured. A failed pair shows a keyword; the reasons are below the matrix. --heat "
-        "compares "
-        "each value with the median of its matrix. Exits with 1 if a probe of the campaign failed.",
+        "measured. A failed pair shows a keyword; the reasons are below the matrix. "
+        "--heat compares each value with the median of its matrix. Exits with 1 if a probe of the "
+        "campaign failed.",
     .example = "fabricctl matrix --kind latency --heat",
     .options = kMatrixOptions,
     .run = RunMatrix,

@@ -23,6 +23,17 @@ struct Shade {
 };
 constexpr Shade kShades[] = {{1.15, "░░"}, {1.5, "▒▒"}, {2, "▓▓"}};
 
+// From best to worst.
+int RankOf(std::string_view cell) {
+  if (cell == kNotMeasured) return -1;
+  int rank = 0;
+  for (const Shade& shade : kShades) {
+    if (cell == shade.cell) return rank;
+    ++rank;
+  }
+  return cell == kBad ? rank : rank + 1;
+}
+
 constexpr std::size_t kHeatNodesMax = 48;  // Fits a terminal of 120 columns.
 
 bool IsRate(const v1::PairResult& pair) {
@@ -94,8 +105,10 @@ Table HeatTable(const Matrix& matrix, const std::vector<std::string>& nodes) {
                          std::string_view cell) {
     const auto row = index.find(from.node());
     const auto column = index.find(to.node());
-    if (row != index.end() && column != index.end())
-      table.rows[row->second][2 + column->second] = cell;
+    if (row == index.end() || column == index.end()) return;
+    // Several ports or rounds of a pair: the worst one, so that none hides a failure.
+    std::string& shown = table.rows[row->second][2 + column->second];
+    if (RankOf(cell) > RankOf(shown)) shown = cell;
   };
   for (const v1::PairResult* pair : matrix.pairs) {
     place(pair->from(), pair->to(), HeatCell(*pair, median));
@@ -109,19 +122,7 @@ Table HeatTable(const Matrix& matrix, const std::vector<std::string>& nodes) {
 }  // namespace
 
 std::vector<Table> HeatTables(const v1::Campaign& campaign) {
-  std::vector<Table> tables;
-  for (const Matrix& matrix : MatricesOf(campaign)) {
-    const std::vector<std::string> nodes = MatrixNodes(matrix);
-    if (nodes.size() > kHeatNodesMax) {
-      tables.push_back(HeatTable(matrix, WorstNodes(matrix, kHeatNodesMax)));
-      tables.back().in_table_only = true;
-      tables.back().title +=
-          Format("\nthe worst {} of {} nodes; -o wide shows all", kHeatNodesMax, nodes.size());
-    }
-    tables.push_back(HeatTable(matrix, nodes));
-    tables.back().wide_only = nodes.size() > kHeatNodesMax;
-  }
-  return tables;
+  return TablesOf(campaign, kHeatNodesMax, HeatTable);
 }
 
 }  // namespace fabric::ctl

@@ -221,20 +221,25 @@ std::vector<Matrix> MatricesOf(const v1::Campaign& campaign) {
   return all;
 }
 
-std::vector<Table> MatrixTables(const v1::Campaign& campaign) {
+std::vector<Table> TablesOf(const v1::Campaign& campaign, std::size_t nodes_max, MakeTable make) {
   std::vector<Table> tables;
   for (const Matrix& matrix : MatricesOf(campaign)) {
     const std::vector<std::string> nodes = MatrixNodes(matrix);
-    if (nodes.size() > kMatrixNodesMax) {
-      tables.push_back(MatrixTable(matrix, WorstNodes(matrix, kMatrixNodesMax)));
+    if (nodes.size() > nodes_max) {
+      Matrix worst = matrix;
+      worst.title +=
+          Format(", the worst {} of {} nodes; -o wide shows all", nodes_max, nodes.size());
+      tables.push_back(make(worst, WorstNodes(matrix, nodes_max)));
       tables.back().in_table_only = true;
-      tables.back().title +=
-          Format(", the worst {} of {} nodes; -o wide shows all", kMatrixNodesMax, nodes.size());
     }
-    tables.push_back(MatrixTable(matrix, nodes));
-    tables.back().wide_only = nodes.size() > kMatrixNodesMax;
+    tables.push_back(make(matrix, nodes));
+    tables.back().wide_only = nodes.size() > nodes_max;
   }
   return tables;
+}
+
+std::vector<Table> MatrixTables(const v1::Campaign& campaign) {
+  return TablesOf(campaign, kMatrixNodesMax, MatrixTable);
 }
 
 }  // namespace fabric::ctl

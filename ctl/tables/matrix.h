@@ -34,9 +34,13 @@ std::vector<std::string> MatrixNodes(const Matrix& matrix);
 // At most `count`: those with the most failures, lost pings and values outside the limits.
 std::vector<std::string> WorstNodes(const Matrix& matrix, std::size_t count);
 
+// A table for each matrix. With more than `nodes_max` nodes, that table is for -o wide and csv
+// only, and one of the worst `nodes_max` nodes comes first.
+using MakeTable = Table (*)(const Matrix& matrix, const std::vector<std::string>& nodes);
+std::vector<Table> TablesOf(const v1::Campaign& campaign, std::size_t nodes_max, MakeTable make);
+
 // For each rail and kind a matrix. A pair that failed shows a keyword; FailureLines has the
-// reasons.
-// "-": not measured in that direction. "5.10 -3": a ping that lost three packets.
+// reasons. "-": not measured in that direction. "5.10 -3": a ping that lost three packets.
 std::vector<Table> MatrixTables(const v1::Campaign& campaign);
 
 // The same as heat maps: a shade for each pair, by the ratio of its value to the median.

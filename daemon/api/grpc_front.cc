@@ -101,7 +101,9 @@ Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, Ca
     return Status(Code::kUnavailable, "cannot listen on " + ToString(address));
   }
   parts->address = {address.host, static_cast<std::uint16_t>(port)};
-  return std::unique_ptr<GrpcFront>(new GrpcFront(std::move(parts)));
+  std::unique_ptr<GrpcFront> front(new GrpcFront(std::move(parts)));
+  front->SetServing(false);
+  return front;
 }
 
 void GrpcFront::SetServing(bool serving) {

@@ -28,7 +28,7 @@ class GrpcFront {
   // With the chosen port if the requested one was 0.
   const HostPort& address() const;
 
-  // The answer of the health service grpc.health.v1, which needs no role. At first: serving.
+  // The answer of the health service grpc.health.v1, which needs no role. At first: not serving.
   void SetServing(bool serving);
 
   // Ends all calls, watchers and agents with UNAVAILABLE; returns when none runs, after about half

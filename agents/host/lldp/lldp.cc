@@ -31,7 +31,7 @@ class LiveLldp final : public Lldp {
       : patience_(patience), lldpd_(std::move(lldpd)), socket_(std::move(socket)) {}
   ~LiveLldp() override {
     const MutexLock lock(mutex_);
-    Join({});  // Others may go on with the socket.
+    Join({});  // Other objects can share the socket: its memberships do not end with this one.
   }
   LiveLldp(const LiveLldp&) = delete;
   LiveLldp& operator=(const LiveLldp&) = delete;

@@ -168,7 +168,7 @@ std::vector<v1::Remedy> SetDscpPriority(const PortView& port, std::uint32_t dscp
                           .undo = std::move(undo),
                           .note = Sentences(note, condition)}),
                   trusts ? map : Format("--trust dscp && mlnx_qos -i {} {}", netdev, map));
-  // With dcb, the port trusts PCP again when the last entry is deleted. mlnx_qos sets both.
+  // dcb: deleting the last entry makes the port trust PCP again. mlnx_qos: two settings.
   if (!trusts && remedies.size() > 1)
     remedies.back().set_undo(
         Format("mlnx_qos -i {0} --dscp2prio del,{1},{2} && mlnx_qos -i {0} --trust pcp", netdev,

@@ -106,7 +106,7 @@ TEST(Matrix, SlowFabricsAreMeasuredInMegabits) {
   EXPECT_EQ(controller.Requests<v1::GetCampaignRequest>()[0].id(), "c1");
 }
 
-// Pairs of four nodes with the bandwidth of the table, and one failed pair.
+// Pairs of six nodes with the bandwidth of the table, and one failed pair.
 FakeController WithHeat() {
   FakeController controller;
   v1::Campaign campaign = Empty(v1::CAMPAIGN_STATE_DONE);
@@ -123,6 +123,16 @@ FakeController WithHeat() {
 TEST(Matrix, HeatComparesWithTheMedian) {
   FakeController controller = WithHeat();
   EXPECT_TRUE(MatchesGolden("ctl/matrix_heat", RunWords("matrix c1 --heat", controller).out));
+}
+
+TEST(Matrix, HeatShowsTheWorstOfSeveralResultsOfAPair) {
+  FakeController controller = WithHeat();
+  v1::Campaign campaign = controller.Answers<v1::Campaign>()[0];
+  *campaign.add_results() = Bandwidth("n2", "n3", 0, 400e9);
+  campaign.mutable_results()->rbegin()->set_round(1);
+  controller.Answers<v1::Campaign>() = {campaign};
+  const std::string said = RunWords("matrix c1 --heat", controller).out;
+  EXPECT_NE(said.find("2  n2    ····XX"), std::string::npos) << said;
 }
 
 TEST(Matrix, HeatHasColoursOnATerminalAndAsciiWithoutUtf8) {
