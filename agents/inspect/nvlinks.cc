@@ -49,9 +49,13 @@ Status InspectNvlinks(const Host& host, v1::NodeSnapshot& out) {
     return {};
   }
   for (const host::ManagedGpu& managed : info->gpus)
-    if (const auto gpu = gpus.find(managed.pci_address); gpu != gpus.end())
-      Fill(managed, *gpu->second);
+    if (const auto gpu = gpus.extract(managed.pci_address)) Fill(managed, *gpu.mapped());
   for (const Status& failure : info->failures) gaps.Add(kLibrary, failure);
+  // A GPU that failed has no address, so the failures stand for the GPUs that are left.
+  for (const auto& [address, gpu] : gpus)
+    if (info->failures.empty())
+      Gaps{.snapshot = out, .inspector = kNvlinksName, .subject = address}.Add(
+          kLibrary, Status(Code::kNotFound, "the library does not list this GPU"));
   if (!out.has_peer_memory()) return {};
   v1::GpuDriver& driver = *out.mutable_peer_memory()->mutable_gpu_driver();
   driver.set_nvml_version(info->library_version);

@@ -15,7 +15,9 @@ namespace {
 // are versions that never change their meaning; there is no header in Debian.
 using Answer = int;  // nvmlReturn_t
 constexpr Answer kNvmlSuccess = 0;
-constexpr unsigned kNoAttach = 2;  // NVML_INIT_FLAG_NO_ATTACH: only GPUs that are asked for.
+// No flags: a GPU is opened when its handle is asked for. With NVML_INIT_FLAG_NO_ATTACH (2), the
+// library counts 0 GPUs (seen with driver 580).
+constexpr unsigned kInitFlags = 0;
 constexpr unsigned kGpusMax = 256;
 constexpr unsigned kLinksMax = 36;  // More than any GPU has; the others are invalid arguments.
 constexpr unsigned kTextBytes = 96;
@@ -96,7 +98,7 @@ class Library {
 // nvmlInit until the end of the scope.
 class Session {
  public:
-  explicit Session(const Library& library) : library_(library), code_(library.init(kNoAttach)) {}
+  explicit Session(const Library& library) : library_(library), code_(library.init(kInitFlags)) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() {

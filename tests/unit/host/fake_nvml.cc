@@ -6,7 +6,9 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kInvalidArgument = 2;
 constexpr int kLost = 15;
+constexpr unsigned kNoAttach = 2;
 int g_sessions = 0;
+unsigned g_flags = 0;
 
 int Say(const char* text, char* to, unsigned bytes) {
   if (std::strlen(text) >= bytes) return kInvalidArgument;
@@ -24,7 +26,8 @@ struct PciInfo {
 
 extern "C" {
 
-int nvmlInitWithFlags(unsigned) {
+int nvmlInitWithFlags(unsigned flags) {
+  g_flags = flags;
   ++g_sessions;
   return kSuccess;
 }
@@ -43,7 +46,7 @@ int nvmlSystemGetNVMLVersion(char* to, unsigned bytes) {
   return Say(g_sessions == 1 ? "12.535.129.03" : "sessions were left open", to, bytes);
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = 2;
+  *count = (g_flags & kNoAttach) != 0 ? 0 : 2;  // As the library of driver 580
   return kSuccess;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {

@@ -359,6 +359,20 @@ TEST(Nvlinks, FillInWhatTheDriverDidNotTell) {
               ElementsAre(HasSubstr("UNAVAILABLE GPU 1: GPU is lost (15)")));
 }
 
+TEST(Nvlinks, AGpuThatTheLibraryDoesNotListIsAGap) {
+  SmallNode node;
+  AddNvidia(node);
+  node.File("dev/nvidiactl", "");
+  node.fake.gpu_management.status = Status();
+  node.fake.gpu_management.info = {.driver_version = "580.159.04",
+                                   .library_version = "13.580.159.04",
+                                   .cuda_version = "13.0",
+                                   .gpus = {},
+                                   .failures = {}};
+  EXPECT_THAT(GapsOf(node.Inspected(), "nvlinks"),
+              ElementsAre("0000:17:00.0 NVML: NOT_FOUND the library does not list this GPU"));
+}
+
 TEST(Nvlinks, NoLibraryIsAGap) {
   SmallNode node;
   AddNvidia(node);
