@@ -32,6 +32,17 @@ TEST(HostIdentity, ANameThatIsGivenStays) {
   EXPECT_EQ(Inspect(node.fake.host(), {.node_name = "n7", .now = {}}).node().name(), "n7");
 }
 
+TEST(HostIdentity, AnImageThatWasNeverBootedHasNoMachineId) {
+  for (const std::string text : {"", "\n", "uninitialized\n"}) {
+    SmallNode node;
+    node.File("etc/machine-id", text);
+    const v1::NodeSnapshot snapshot = node.Inspected();
+    EXPECT_EQ(snapshot.node().machine_id(), "");
+    EXPECT_THAT(GapsOf(snapshot, "host_identity"),
+                ElementsAre(HasSubstr("etc/machine-id: NOT_FOUND the machine has no id yet")));
+  }
+}
+
 TEST(NetInterfaces, ReadsNetdevsOfHardwareAndRdmaOnly) {
   SmallNode node;
   node.File("sys/class/net/veth0/mtu", "1500\n").File("sys/class/net/lo/mtu", "65536\n");
