@@ -70,6 +70,18 @@ constexpr Option kSettings[] = {
      .choices = "on|off",
      .doc = "off: refuse probes of an RDMA device that another process has open, also when the "
             "controller orders them."},
+    {.name = "subnet-reader",
+     .fallback = "on",
+     .choices = "on|off",
+     .doc = "Read the InfiniBand subnet when the controller orders it. Without the right to open a "
+            "umad device, the agent reads no subnet."},
+    {.name = "subnet-m-key-file",
+     .type = OptionType::kPath,
+     .doc = "File with the M_Key of the subnet, in hexadecimal. Others must have no rights to it."},
+    {.name = "subnet-ibsim",
+     .value = "SOCKET/NODE",
+     .doc = "Read the subnet of the simulator ibsim, as this node of its file, in place of a umad "
+            "device: for tests."},
     {.name = "log-level",
      .fallback = "info",
      .choices = "debug|info|warning|error",

@@ -6,6 +6,7 @@
 //     metrics <- shared state <-> counters  +---- link <- mesh
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -25,6 +26,7 @@
 #include "agents/host/gpu/gpu_memory.h"
 #include "agents/host/machine.h"
 #include "agents/host/memory_limit.h"
+#include "agents/host/privileges.h"
 #include "agents/inspect/inspection.h"
 #include "agents/join/join_client.h"
 #include "agents/join/join_loop.h"
@@ -34,6 +36,9 @@
 #include "agents/session/loop.h"
 #include "agents/session/port_reading.h"
 #include "agents/session/watchdog.h"
+#include "agents/subnet/ibsim_transport.h"
+#include "agents/subnet/m_key.h"
+#include "agents/subnet/umad_transport.h"
 #include "agents/subnet_read.h"
 #include "base/child.h"
 #include "base/log.h"
@@ -171,6 +176,28 @@ probe::RunnerOptions ProbingOf(const host::Host& host, host::GpuMemory* gpu_memo
           .find_gpus = [&shared] { return shared.Gpus(); }};
 }
 
+Result<std::unique_ptr<MadTransport>> OpenIbsimOf(const std::string& where) {
+  const std::size_t slash = where.find('/');
+  return OpenIbsim(where.substr(0, slash),
+                   slash == std::string::npos ? std::string() : where.substr(slash + 1));
+}
+
+// Absent: this node reads no subnet.
+std::optional<SubnetThreadOptions> SubnetsOf(const Settings& settings, const host::Host& host) {
+  if (settings.Text("subnet-reader") == "off") return {};
+  SubnetThreadOptions options{.open = OpenUmadTransport};
+  if (const std::string ibsim = settings.Text("subnet-ibsim"); !ibsim.empty()) {
+    options.open = [ibsim](const std::string&, std::uint32_t) { return OpenIbsimOf(ibsim); };
+  } else {
+    if (host.captured) return {};
+    const std::vector<host::DeviceFile> umad = host::ReadPrivileges(host.root).umad;
+    if (std::ranges::none_of(umad, [](const auto& file) { return file.error == 0; })) return {};
+  }
+  if (const std::string file = settings.Text("subnet-m-key-file"); !file.empty())
+    options.m_key = [file] { return ReadMKey(file); };
+  return options;
+}
+
 ServiceEnvironment EnvironmentOfService() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread yet
   return {.notify_socket = std::getenv("NOTIFY_SOCKET"),
@@ -205,7 +232,7 @@ int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_
   if (settings.Has("controller"))
     controller.emplace(settings.Words("controller"), tls->get(), machine.host().verbs,
                        ProbingOf(machine.host(), gpu_memory.get(), root, std::move(policy), shared),
-                       clock, shared);
+                       SubnetsOf(settings, machine.host()), clock, shared);
   auto metrics = OpenMetrics(settings, shared, started);
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);
 

@@ -76,6 +76,13 @@ constexpr Option kSettings[] = {
          "files of "
          "a subnet (see docs/INFINIBAND.md), or with a subdirectory for each subnet. Reloaded when "
          "it changes."},
+    {.name = "infiniband-interval",
+     .type = OptionType::kDuration,
+     .fallback = "1m",
+     .min = "0s",
+     .max = "1h",
+     .doc = "Interval at which one agent of each InfiniBand subnet reads the subnet: agents that may "
+            "open a umad device (drop-in fabric-agent-umad.conf). At least 5s; 0s: never."},
     {.name = "infiniband-extra-hops",
      .type = OptionType::kNumber,
      .max = "64",

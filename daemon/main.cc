@@ -96,6 +96,7 @@ control::ControllerOptions OptionsOf(const Settings& settings, OperatorLog& oper
                        .on_issued =
                            [&](const v1::Certificate& one) { operator_log.OnCertificate(one); }},
       .mesh = MeshOf(settings),
+      .subnet_interval = settings.Duration("infiniband-interval"),
       .on_long_turn = [&](const control::LongTurn& turn) { operator_log.OnLongTurn(turn); }};
 }
 

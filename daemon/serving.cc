@@ -18,6 +18,7 @@
 #include "daemon/api/grpc_front.h"
 #include "daemon/api/health.h"
 #include "daemon/http_fronts.h"
+#include "daemon/live_subnets.h"
 #include "daemon/pages.h"
 #include "daemon/reloader.h"
 #include "daemon/site_join.h"
@@ -66,7 +67,16 @@ void Use(Result<SubnetReading> reading, const std::string& path, control::Contro
       path, topology.switches().size(), topology.ports(), ToString(ToProto(topology.made_at())),
       reading->problem_count, reading->checks.counts.pass(), reading->checks.counts.fail(),
       reading->checks.counts.unknown());
-  controller.SetInfiniband(std::move(topology), std::move(reading->checks), now);
+  controller.SetInfiniband(std::move(topology), std::move(reading->checks), now,
+                           std::move(reading->files));
+}
+
+// Subnets that agents read.
+void UseLive(LiveSubnets& live, SubnetFiles& subnets, control::Controller& controller, Moment now) {
+  if (!live.Update(controller, subnets, now)) return;
+  SubnetReading all = subnets.All();
+  controller.SetInfiniband(std::move(all.topology), std::move(all.checks), now,
+                           std::move(all.files));
 }
 
 // Logs how far the topology covers the fabric, when that has changed.
@@ -86,12 +96,14 @@ void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, 
 }
 
 // Waits for a signal that ends the program, or until `check` returns false (0). Meanwhile it writes
-// the operator log, calls `reload` on SIGHUP, and checks the subnet files for changes.
+// the operator log, calls `reload` on SIGHUP, decodes the subnets that agents read, and checks the
+// subnet files for changes.
 int AwaitEnd(const sigset_t& ending_signals, const Served& with, const std::function<bool()>& check,
              const std::function<void()>& reload) {
   const auto& [clock, controller, operator_log, files] =
       std::tie(with.clock, with.controller, with.operator_log, with.subnets);
   const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
+  LiveSubnets live;
   fleet::TopologyCoverage logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
@@ -99,6 +111,7 @@ int AwaitEnd(const sigset_t& ending_signals, const Served& with, const std::func
     if (signal == SIGTERM || signal == SIGINT) return signal;
     if (signal == SIGHUP) reload();
     if (!check()) return 0;
+    UseLive(live, files, controller, clock.Now());
     if (flushes % kFlushesPerLook != 0) continue;
     if (auto reading = files.ReadWhenChanged())
       Use(*std::move(reading), files.path(), controller, clock.Now());

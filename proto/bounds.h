@@ -59,6 +59,7 @@ inline constexpr Bound kBounds[] = {
     {"ProbeResult.gpu_memory", 64, "elements", "GPU pairs that a probe tries."},
     {"PortCounterDeltas.counters", 256, "elements", "Counters of a port during a probe."},
     {"PortCounterDeltas.missing", 256, "elements", "Counters that a port does not have."},
+    {"SubnetPart.data", 256 << 10, "bytes", "Part of the snapshot of an InfiniBand subnet."},
     // Lists in messages to agents
     {"MeshAssignment.ports", 256, "elements", "Ports of a node in the mesh."},
     {"MeshPortAssignment.targets", 4096, "elements", "Targets of one port."},
@@ -93,6 +94,14 @@ inline constexpr Bound kBounds[] = {
     {"agent_streams", 32'768, "streams", "Streams of agents."},
     {"streams_per_connection", 64, "streams", "Concurrent streams and calls of one connection."},
     {"grpc_memory", 512 << 20, "bytes", "Memory for messages in flight on the gRPC port."},
+    {"subnets", 64, "subnets", "InfiniBand subnets that agents read."},
+    {"subnet_frame_bytes", 32 << 20, "bytes", "Compressed snapshot of a subnet, from an agent."},
+    {"subnet_snapshot_bytes", 256 << 20, "bytes", "Decompressed snapshot of a subnet."},
+    {"subnet_snapshot_memory", 1 << 30, "bytes", "Memory that a decoded snapshot of a subnet takes."},
+    {"SubnetSnapshot.nodes", 65'536, "elements", "Nodes of a subnet."},
+    {"SubnetSnapshot.contradictions", 65'536, "elements", "Cables that contradict others."},
+    {"SubnetSnapshot.silent", 65'536, "elements", "Ports of a subnet without an answer."},
+    {"SubnetNode.routes", 64 << 10, "bytes", "Forwarding table of a switch."},
     {"mesh_windows_bytes", 256 << 20, "bytes", "Windows of the mesh that wait to be counted."},
     // Clients
     {"calls_waiting", 1024, "calls", "Calls on the gRPC port that wait for an answer."},

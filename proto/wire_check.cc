@@ -35,13 +35,18 @@ std::uint32_t FixedBytes(const FieldDescriptor& field) {
   }
 }
 
-}  // namespace
-
-const Bound& BoundOfList(const FieldDescriptor& field) {
+// Its row, "Message.field", else `otherwise`.
+const Bound& BoundOfField(const FieldDescriptor& field, const Bound& otherwise) {
   const std::string name = field.containing_type()->name() + "." + field.name();
   for (const Bound& bound : kBounds)
     if (bound.name == name) return bound;
-  return BoundOf("list_elements");
+  return otherwise;
+}
+
+}  // namespace
+
+const Bound& BoundOfList(const FieldDescriptor& field) {
+  return BoundOfField(field, BoundOf("list_elements"));
 }
 
 Status ToStatus(const Excess& excess) {
@@ -55,7 +60,7 @@ struct WireCheck::Type {
     bool text = false;
     std::uint32_t fixed_bytes = 0;  // Of a packed scalar
     int list = -1;                  // Index of the list in its message; -1: no list
-    const Bound* bound = nullptr;   // Of the list
+    const Bound* bound = nullptr;   // Of the list, else of the text
   };
   std::size_t bytes = 0;  // Of an empty message in memory
   bool timestamp = false;
@@ -80,6 +85,7 @@ struct WireCheck::Types {
       if (field.message_type() != nullptr) known.message = &Of(*field.message_type());
       known.text = field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
       known.fixed_bytes = FixedBytes(field);
+      if (known.text) known.bound = &BoundOfField(field, BoundOf("text_bytes"));
       if (!field.is_repeated()) continue;
       known.list = static_cast<int>(type.lists++);
       known.bound = &BoundOfList(field);
@@ -131,7 +137,7 @@ struct WireCheck::Scan {
       return WireFormatLite::SkipField(&in, tag);
     std::uint32_t length = 0;
     if (!in.ReadVarint32(&length)) return false;
-    if (field.text) return Text(length);
+    if (field.text) return Text(length, field.list < 0 ? *field.bound : BoundOf("text_bytes"));
     const auto limit = in.PushLimit(static_cast<int>(length));
     const bool go_on =
         field.message != nullptr ? Message(*field.message) : Packed(field, length, elements);
@@ -140,9 +146,8 @@ struct WireCheck::Scan {
     return go_on && complete;
   }
 
-  bool Text(std::uint32_t length) {
-    constexpr const Bound& kText = BoundOf("text_bytes");
-    if (length > kText.limit) return Stop(kText, length);
+  bool Text(std::uint32_t length, const Bound& bound) {
+    if (length > bound.limit) return Stop(bound, length);
     return Take(kStringBytes + (length > kInlineBytes ? length : 0)) &&
            in.Skip(static_cast<int>(length));
   }

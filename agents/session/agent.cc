@@ -60,6 +60,7 @@ void Agent::OnConnected(Moment) {
   for (const std::string& kind : options_.probe_kinds) hello.add_probe_kinds(kind);
   if (options_.probe_memory_bytes_max != 0)
     hello.set_probe_memory_bytes_max(options_.probe_memory_bytes_max);
+  hello.set_reads_subnets(options_.reads_subnets);
   hello.set_message_bytes_max(Limit("controller_message_bytes"));
   hello.set_protocol_version(kProtocolVersion);
   if (sent_) hello.set_settings_digest(SettingsDigest(*sent_));
@@ -86,6 +87,7 @@ void Agent::OnDisconnected(const Status& why, Moment now) {
   retry_after_ = {};
   if (round) backoff_ = std::min(backoff_ * 2, options_.backoff_max);
   output_.StopAllProbes("controller disconnected: " + why.message());
+  output_.OrderSubnet({});
 }
 
 // Whether a controller sent it that no longer leads. Then the stream ends.
@@ -97,6 +99,7 @@ bool Agent::IsOutdated(const v1::ControllerMessage& message, Moment now) {
   state_ = State::kHangingUp;
   disconnected_since_ = now.steady;
   output_.StopAllProbes("the controller no longer leads");
+  output_.OrderSubnet({});
   output_.HangUp();
   return true;
 }
@@ -118,6 +121,7 @@ void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
       sent_.reset();
       return SendState();
     case v1::ControllerMessage::kMeshAssignment: return OnMeshOrder(message.mesh_assignment());
+    case v1::ControllerMessage::kSubnetOrder: return output_.OrderSubnet(message.subnet_order());
     case v1::ControllerMessage::kWelcome:
     case v1::ControllerMessage::kRetryLater:
     case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller

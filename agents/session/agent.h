@@ -32,6 +32,8 @@ class AgentOutput {
   virtual void StopAllProbes(const std::string& reason) = 0;
   // Replaces the order of the mesh; an order without ports ends it.
   virtual void OrderMesh(const v1::MeshAssignment& order) = 0;
+  // Replaces the order to read a subnet; an order without a device ends it.
+  virtual void OrderSubnet(const v1::SubnetOrder& order) = 0;
 };
 
 struct AgentOptions {
@@ -42,6 +44,7 @@ struct AgentOptions {
   // How long the mesh continues without a controller, which may only be restarting.
   Duration mesh_disconnected_max = std::chrono::seconds(30);
   std::uint64_t probe_memory_bytes_max = 0;  // Announced; 0: not known
+  bool reads_subnets = false;                // Announced
   // Of these, one leads. Dials go round; the backoff is between two rounds.
   std::size_t controllers = 1;
   Duration between_controllers = std::chrono::milliseconds(100);

@@ -52,7 +52,8 @@ void ReportsOverLink::Outcome(const v1::ProbeOutcome& outcome) {
 
 ControllerSide::ControllerSide(std::vector<std::string> controllers, tls::TlsFiles* tls,
                                host::Verbs& verbs, const probe::RunnerOptions& probing,
-                               const Clock& clock, SharedState& shared)
+                               std::optional<SubnetThreadOptions> subnets, const Clock& clock,
+                               SharedState& shared)
     : link_({.controllers = controllers, .tls = tls}, inbox_),
       reports_(link_),
       probes_(
@@ -62,9 +63,14 @@ ControllerSide::ControllerSide(std::vector<std::string> controllers, tls::TlsFil
           verbs, clock, [&shared](const std::string& name) { return shared.FindDevice(name); },
           [this](const v1::ProbePort& port) { return probes_.Busy(port); },
           [this](const v1::AgentMessage& message) { link_.Send(message); }),
-      output_(link_, probes_, mesh_, probing.policy.Permits(kMeshKind)),
+      reader_(subnets ? std::make_unique<SubnetThread>(
+                            *std::move(subnets), clock,
+                            [this](const v1::AgentMessage& message) { link_.Send(message); })
+                      : nullptr),
+      output_(link_, probes_, mesh_, probing.policy.Permits(kMeshKind), reader_.get()),
       agent_({.probe_kinds = PermittedKinds(probing.policy),
               .probe_memory_bytes_max = probing.limits.memory_max,
+              .reads_subnets = reader_ != nullptr,
               .controllers = controllers.size(),
               .seed = std::random_device()()},
              output_),

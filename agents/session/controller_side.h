@@ -1,6 +1,8 @@
 // Controller side of the daemon: the session with the controller, probes and the mesh.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "agents/session/link.h"
 #include "agents/session/loop.h"
 #include "agents/session/shared_state.h"
+#include "agents/subnet/subnet_thread.h"
 #include "base/clock.h"
 #include "base/tls/tls_files.h"
 
@@ -29,12 +32,17 @@ class ReportsOverLink final : public probe::ProbeReports {
   Link& link_;
 };
 
-// Passes the agent's output to the link, the probes and the mesh.
+// Passes the agent's output to the link, the probes, the mesh and the subnet reader.
 class LinkAndProbes final : public AgentOutput {
  public:
-  // `mesh_permitted`: false ignores the mesh.
-  LinkAndProbes(Link& link, probe::ProbeRunner& probes, mesh::MeshThread& mesh, bool mesh_permitted)
-      : link_(link), probes_(probes), mesh_(mesh), mesh_permitted_(mesh_permitted) {}
+  // `mesh_permitted`: false ignores the mesh. A null `reader` ignores its orders.
+  LinkAndProbes(Link& link, probe::ProbeRunner& probes, mesh::MeshThread& mesh, bool mesh_permitted,
+                SubnetThread* reader)
+      : link_(link),
+        probes_(probes),
+        mesh_(mesh),
+        mesh_permitted_(mesh_permitted),
+        reader_(reader) {}
   void Dial() override { link_.Dial(); }
   void HangUp() override { link_.HangUp(); }
   bool Idle() override { return link_.Idle(); }
@@ -46,12 +54,16 @@ class LinkAndProbes final : public AgentOutput {
   void OrderMesh(const v1::MeshAssignment& order) override {
     if (mesh_permitted_) mesh_.SetOrder(order);
   }
+  void OrderSubnet(const v1::SubnetOrder& order) override {
+    if (reader_ != nullptr) reader_->SetOrder(order);
+  }
 
  private:
   Link& link_;
   probe::ProbeRunner& probes_;
   mesh::MeshThread& mesh_;
   const bool mesh_permitted_;
+  SubnetThread* const reader_;
 };
 
 // Runs from construction to destruction, on its own thread. Starts gRPC: a daemon without a
@@ -59,9 +71,10 @@ class LinkAndProbes final : public AgentOutput {
 class ControllerSide {
  public:
   // `controllers`: their addresses; the session is with the one that leads. `tls`: null without
-  // TLS.
+  // TLS. `subnets`: absent if this node does not read InfiniBand subnets.
   ControllerSide(std::vector<std::string> controllers, tls::TlsFiles* tls, host::Verbs& verbs,
-                 const probe::RunnerOptions& probing, const Clock& clock, SharedState& shared);
+                 const probe::RunnerOptions& probing, std::optional<SubnetThreadOptions> subnets,
+                 const Clock& clock, SharedState& shared);
 
   Inbox& inbox() { return inbox_; }
   void RequestStop() { thread_.request_stop(); }
@@ -72,6 +85,7 @@ class ControllerSide {
   ReportsOverLink reports_;
   probe::ProbeRunner probes_;
   mesh::MeshThread mesh_;
+  std::unique_ptr<SubnetThread> reader_;  // Null: the node does not read subnets
   LinkAndProbes output_;
   Agent agent_;
   AgentLoop loop_;

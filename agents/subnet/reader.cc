@@ -29,10 +29,6 @@ v1::SubnetNodeType TypeOf(subnet::NodeType type) {
   return v1::SUBNET_NODE_TYPE_UNSPECIFIED;
 }
 
-subnet::Bytes BytesOf(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
 std::string TextOf(const MadData& data) {
   return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
@@ -265,7 +261,7 @@ void SubnetReader::OnSwitchInfo(const Order& order, const MadData& data) {
     node.set_switch_info(TextOf(data));
     return;
   }
-  const auto before = subnet::ReadSwitchInfo(BytesOf(node.switch_info()));
+  const auto before = subnet::ReadSwitchInfo(subnet::BytesOf(node.switch_info()));
   const auto now = subnet::ReadSwitchInfo(data);
   if (!before || !now) return;
   const std::string name =
@@ -294,7 +290,7 @@ void SubnetReader::OnPKeys(const Order& order, const MadData& data) {
 
 void SubnetReader::OnManager(const Order& order, const MadData& data) {
   const auto info = subnet::ReadManagerInfo(data);
-  const auto port = subnet::ReadPortInfo(BytesOf(PortAt(order.at).port_info()));
+  const auto port = subnet::ReadPortInfo(subnet::BytesOf(PortAt(order.at).port_info()));
   if (!info || info->port_guid == 0) return;
   v1::SubnetManagerState& manager = *made_.add_managers();
   manager.set_port_guid(info->port_guid);
@@ -327,7 +323,7 @@ void SubnetReader::OnPerformance(const Order& order, const MadData& data) {
   const auto& drops =
       subnet::CounterFields()[static_cast<std::size_t>(subnet::Counter::kVl15Dropped)];
   const auto dropped = subnet::ReadCounter(data, drops).value_or(0);
-  const auto before = subnet::ReadCounter(BytesOf(counters.port_counters()), drops);
+  const auto before = subnet::ReadCounter(subnet::BytesOf(counters.port_counters()), drops);
   if (before && dropped > *before) {
     made_.set_vl15_dropped(made_.vl15_dropped() + dropped - *before);
     window_.pace().OnDropped(clock_.Now().steady);

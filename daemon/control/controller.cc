@@ -49,6 +49,7 @@ TurnKind KindOf(const v1::AgentMessage& message) {
     case v1::AgentMessage::kProbeOutcome: return TurnKind::kProbe;
     case v1::AgentMessage::kMeshEndpoints:
     case v1::AgentMessage::kMeshWindow: return TurnKind::kMesh;
+    case v1::AgentMessage::kSubnetPart: return TurnKind::kTopology;
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET: break;
   }
@@ -100,7 +101,8 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
             .classes = job_classes,
             .open_findings = [this] { return findings.Failing(); },
             .located = located},
-           sessions, store.epoch(), now) {
+           sessions, store.epoch(), now),
+      subnets(options.subnet_interval, sites, sessions) {
   fleet.SetProfile(&options.profile);
   fleet.Listen([this](const std::string& name, const fleet::NodeRecord* record) {
     job_classes.OnNode(name);
@@ -218,6 +220,9 @@ Status Controller::Receive(SessionId id, v1::AgentMessage message, Moment now) {
     case v1::AgentMessage::kMeshWindow:
       state_->mesh.OnWindow(*session, message.mesh_window(), now);
       return {};
+    case v1::AgentMessage::kSubnetPart:
+      state_->subnets.OnPart(*session, message.subnet_part(), now);
+      return {};
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // From a newer agent: counts as a sign of life.
       AdvanceCounterRates(node, now);     // Unchanged counters send no samples.
@@ -287,6 +292,7 @@ void Controller::OnFleetChange(Moment now) {
   for (const std::string& node : state_->fleet.TakeChanged())
     if (state_->fleet.Find(node)->known()) state_->evaluator.MarkChanged(node);
   state_->mesh.OnFleetChange(now);
+  state_->subnets.OnFleetChange();
 }
 
 void Controller::PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) {
@@ -358,6 +364,7 @@ void Controller::Lose(const std::string& node, const std::string& reason, Moment
   }
   state_->campaigns.OnLost(node, reason, now);
   state_->mesh.OnLost(node, now);
+  state_->subnets.OnLost(node, now);
 }
 
 void Controller::PublishNode(const std::string& node, Moment now) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "daemon/control/events.h"
 #include "daemon/control/fleet_numbers.h"
 #include "daemon/control/options.h"
+#include "daemon/control/subnets/subnet_leases.h"
 #include "daemon/control/turns.h"
 #include "daemon/fleet/sites.h"
 #include "daemon/store/buffered_store.h"
@@ -85,7 +87,15 @@ class Controller {
 
   // Replaces the InfiniBand topology and the verdicts on the subnets. Running campaigns keep the
   // topology that they started with.
-  void SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks, Moment now);
+  // `files`: the subnets that come from files, for the API.
+  void SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks, Moment now,
+                     std::vector<v1::SubnetInfo> files = {});
+  // Snapshots of subnets that agents sent, to be decoded by the caller; OnSubnetDecoded() takes the
+  // result.
+  std::vector<SubnetNews> TakeSubnetNews();
+  void OnSubnetDecoded(const std::string& subnet, Result<SubnetContent> content, Moment now);
+  // Why subnets that agents read before are not read now, by name.
+  std::map<std::string, std::string> SubnetProblems();
   InfinibandState Infiniband();
   // Signs certificates from now on.
   void SetSigningKey(SigningKey key);

@@ -63,8 +63,24 @@ void Controller::SetSigningKey(SigningKey key) {
   state_->certificates.SetKey(std::move(key));
 }
 
+std::vector<SubnetNews> Controller::TakeSubnetNews() {
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
+  return state_->subnets.TakeNews();
+}
+
+void Controller::OnSubnetDecoded(const std::string& subnet, Result<SubnetContent> content,
+                                 Moment now) {
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
+  state_->subnets.OnDecoded(subnet, std::move(content), now);
+}
+
+std::map<std::string, std::string> Controller::SubnetProblems() {
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
+  return state_->subnets.Problems();
+}
+
 void Controller::SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks,
-                               Moment now) {
+                               Moment now, std::vector<v1::SubnetInfo> files) {
   constexpr std::size_t kNodesOfTurn = 128;
   std::vector<std::string> nodes;
   {
@@ -72,6 +88,7 @@ void Controller::SetInfiniband(fleet::InfinibandTopology topology, subnet::Evalu
     state_->sites.set_infiniband(std::move(topology));
     state_->fleet.SetInfiniband(&state_->sites.infiniband());
     state_->evaluator.SetSubnets(std::move(checks));
+    state_->subnet_files = std::move(files);
     for (const auto& [name, record] : state_->fleet.nodes()) nodes.push_back(name);
   }
   for (std::size_t at = 0; at < nodes.size();) {

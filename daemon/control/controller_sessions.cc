@@ -47,6 +47,7 @@ Status Controller::OnHello(SessionId id, const v1::Hello& hello, Moment now) {
     state_->sessions.Remove(old, now);
     state_->campaigns.OnLost(node, "agent reconnected", now);
     state_->mesh.OnLost(node, now);
+    state_->subnets.OnLost(node, now);
   }
   Session& session = state_->sessions.Add(id, hello, now);
   session.replaced = replaced;

@@ -55,6 +55,7 @@ void Controller::Tick(Moment now) {
     (void)state_->job_classes.Advance(kVotesOfTurn);
     state_->mesh.Tick(state_->fleet, now);
   });
+  turn(TurnKind::kTopology, [&]() REQUIRES(mutex_) { state_->subnets.Tick(state_->fleet, now); });
   turn(TurnKind::kTickRules, [&]() REQUIRES(mutex_) { MarkOutdated(now); });
   more = true;
   for (int step = 0; more && step < kEvaluationSteps; ++step)

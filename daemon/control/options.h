@@ -61,7 +61,8 @@ struct ControllerOptions {
   CustomRules custom_rules = {};
   CertificateOptions certificates = {};
   MeshSettings mesh = {};
-  std::uint64_t nodes_max = 0;  // 0: the bound "nodes"
+  Duration subnet_interval = {};  // Between readings of InfiniBand subnets by agents; 0: none
+  std::uint64_t nodes_max = 0;    // 0: the bound "nodes"
   // Called after each turn longer than TurnRecorder::kLong, from any thread, without locks.
   std::function<void(const LongTurn&)> on_long_turn = {};
   const Clock* turn_clock = nullptr;  // Measures turns; nullptr: the system's

@@ -8,6 +8,7 @@ Session& Sessions::Add(SessionId id, const v1::Hello& hello, Moment now) {
   session.node = hello.node();
   session.probe_kinds.insert(hello.probe_kinds().begin(), hello.probe_kinds().end());
   if (hello.has_probe_memory_bytes_max()) session.probe_memory_max = hello.probe_memory_bytes_max();
+  session.reads_subnets = hello.reads_subnets();
   session.heard_at = now.steady;
   by_node_[hello.node().name()] = id;
   return session;

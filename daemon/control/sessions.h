@@ -25,6 +25,7 @@ struct Session {
   v1::NodeIdentity node;              // From Hello
   std::set<std::string> probe_kinds;  // Empty: not reported
   SteadyTime heard_at;                // Last message; moved on by time in which none could arrive
+  bool reads_subnets = false;         // It may open a umad device.
   bool reported = false;              // The first snapshot has arrived.
   bool snapshot_requested = false;    // Or to be requested, and has not arrived yet
   bool silent = false;                // The node counts as lost until the next message.

@@ -1,6 +1,8 @@
 // State of the controller: all parts, connected to each other. Guarded by the controller's lock.
 #pragma once
 
+#include <vector>
+
 #include "base/clock.h"
 #include "daemon/control/campaigns/campaigns.h"
 #include "daemon/control/certificates/certificates.h"
@@ -17,6 +19,7 @@
 #include "daemon/control/schedules/rechecks.h"
 #include "daemon/control/schedules/schedules.h"
 #include "daemon/control/sessions.h"
+#include "daemon/control/subnets/subnet_leases.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
 #include "daemon/store/store.h"
@@ -49,6 +52,8 @@ struct State {
   Rechecks rechecks;
   Certificates certificates;
   Mesh mesh;
+  SubnetLeases subnets;
+  std::vector<v1::SubnetInfo> subnet_files;  // Subnets that come from files
 };
 
 // What does not change, and each rule with 0 findings.

@@ -10,6 +10,7 @@
 
 #include "base/input.h"
 #include "base/text.h"
+#include "proto/timestamps.h"
 #include "subnet/files/formats.h"
 #include "subnet/plan.h"
 
@@ -102,17 +103,71 @@ Status SubnetFiles::ReadSubnet(const std::string& name, const Paths& paths,
 
 SubnetReading SubnetFiles::Combined(SubnetReading reading) const {
   std::vector<const subnet::Subnet*> subnets;
-  std::vector<std::pair<std::string, const subnet::Evaluation*>> checks;
+  Evaluations checks;
   WallTime made_at = WallTime::max();
-  for (const auto& [name, known] : known_) {
-    subnets.push_back(&known.subnet);
-    checks.emplace_back(name, &known.checks);
-    made_at = std::min(made_at, known.made_at);
-  }
+  for (const Subnets* const all : {&known_, &live_})
+    for (const auto& [name, known] : *all) {
+      subnets.push_back(&known.subnet);
+      checks.emplace_back(name, &known.checks);
+      made_at = std::min(made_at, known.made_at);
+    }
+  std::map<std::string, subnet::Evaluation> unread;
+  for (const auto& [name, problem] : problems_)
+    if (const auto at = live_.find(name); at != live_.end())
+      checks.emplace_back(name, &(unread[name] = NotReadNow(at->second, name, problem)));
   reading.topology = fleet::InfinibandTopology::Of(subnets);
   reading.topology.set_made_at(made_at);
   reading.checks = subnet::Combine(checks);
+  for (const auto& [name, known] : known_) reading.files.push_back(InfoOf(name, known));
   return reading;
+}
+
+// The verdicts are those of the last reading; one UNKNOWN says so.
+subnet::Evaluation SubnetFiles::NotReadNow(const Known& known, const std::string& name,
+                                           const std::string& problem) {
+  subnet::Evaluation unread;
+  unread.counts.set_unknown(1);
+  v1::UnreadReason& reason = *unread.coverage.add_unread();
+  reason.set_reason(Format("subnet {} was last read at {}: {}", name,
+                           fabric::ToString(ToProto(known.made_at)), problem));
+  reason.set_verdicts(1);
+  *reason.mutable_rules() = known.checks.coverage.judged();
+  *unread.coverage.mutable_judged() = known.checks.coverage.judged();
+  return unread;
+}
+
+v1::SubnetInfo SubnetFiles::InfoOf(const std::string& name, const Known& known) const {
+  v1::SubnetInfo info = Describe(known.subnet);
+  info.set_name(name.empty() ? fs::path(path_).stem().string() : name);
+  info.set_source(name.empty() ? path_ : (fs::path(path_) / name).string());
+  *info.mutable_read_at() = ToProto(known.made_at);
+  return info;
+}
+
+void SubnetFiles::PutLive(const std::string& name, subnet::Subnet subnet, WallTime read_at) {
+  Known& known = live_[name];
+  known.checks = subnet::Evaluate(subnet, nullptr, expected_);
+  known.made_at = read_at;
+  known.subnet = std::move(subnet);
+}
+
+void SubnetFiles::DropLive(const std::string& name) {
+  live_.erase(name);
+  problems_.erase(name);
+}
+
+bool SubnetFiles::SetProblems(std::map<std::string, std::string> problems) {
+  if (problems == problems_) return false;
+  problems_ = std::move(problems);
+  return true;
+}
+
+v1::SubnetInfo Describe(const subnet::Subnet& subnet) {
+  v1::SubnetInfo info;
+  info.set_switches(static_cast<std::uint32_t>(subnet.CountNodes(subnet::NodeType::kSwitch)));
+  info.set_adapters(static_cast<std::uint32_t>(subnet.CountNodes(subnet::NodeType::kAdapter)));
+  info.set_cables(static_cast<std::uint32_t>(subnet.Cables().size()));
+  return info;
 }
 
 Result<SubnetReading> SubnetFiles::Read() {

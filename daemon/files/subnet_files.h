@@ -1,4 +1,5 @@
-// Reader of the files of InfiniBand subnets, which are replaced while fabricd runs.
+// InfiniBand subnets: those of files, which are replaced while fabricd runs, and those that agents
+// read.
 //
 // The path is a file with the output of ibnetdiscover, or a directory with the files of one subnet
 // (subnet/files/formats.h), or a directory with a subdirectory for each subnet. A file plan.* is a
@@ -15,6 +16,7 @@
 #include "base/status.h"
 #include "daemon/files/watched_file.h"
 #include "daemon/fleet/infiniband_topology.h"
+#include "fabric/v1/subnet.pb.h"
 #include "subnet/checks/check.h"
 #include "subnet/model.h"
 
@@ -28,6 +30,7 @@ struct SubnetReading {
   std::size_t problem_count = 0;
   // Subnets that cannot be read. Their last state stays in use.
   std::vector<Status> errors;
+  std::vector<v1::SubnetInfo> files;  // The subnets that come from files
 };
 
 class SubnetFiles {
@@ -48,6 +51,18 @@ class SubnetFiles {
   // calls. Empty if there is nothing new. Errors are returned once.
   std::optional<Result<SubnetReading>> ReadWhenChanged();
 
+  // A subnet that an agent read; replaces the one with this name.
+  void PutLive(const std::string& name, subnet::Subnet subnet, WallTime read_at);
+  void DropLive(const std::string& name);
+  // Why live subnets are not read now, by name: their checks are incomplete. True if that changed.
+  bool SetProblems(std::map<std::string, std::string> problems);
+  bool IsNewProblem(const std::string& name, const std::string& problem) const {
+    const auto at = problems_.find(name);
+    return at == problems_.end() || at->second != problem;
+  }
+  // All subnets as they are.
+  SubnetReading All() const { return Combined({}); }
+
  private:
   struct Paths {
     std::vector<std::string> files;
@@ -60,17 +75,27 @@ class SubnetFiles {
     subnet::Evaluation checks;
     WallTime made_at{};
   };
+  using Subnets = std::map<std::string, Known>;
+  using Evaluations = std::vector<std::pair<std::string, const subnet::Evaluation*>>;
   Result<Listing> List() const;
   static std::vector<Version> VersionsOf(const Paths& paths);
   Status ReadSubnet(const std::string& name, const Paths& paths, SubnetReading& reading);
   SubnetReading Combined(SubnetReading reading) const;
+  static subnet::Evaluation NotReadNow(const Known& known, const std::string& name,
+                                       const std::string& problem);
+  v1::SubnetInfo InfoOf(const std::string& name, const Known& known) const;
 
   std::string path_;
   subnet::Expectations expected_;
-  std::map<std::string, Known> known_;                  // By subdirectory
+  Subnets known_;                                       // By subdirectory
+  Subnets live_;                                        // By name
+  std::map<std::string, std::string> problems_;         // Of live_
   std::map<std::string, std::vector<Version>> read_;    // When they were read
   std::map<std::string, std::vector<Version>> looked_;  // At the last call
 };
+
+// Numbers of switches, adapters and cables.
+v1::SubnetInfo Describe(const subnet::Subnet& subnet);
 
 // Creation time of a file with the header "generated on" (local time), last written at
 // `modified_at`: the earlier of both, because a copy is written later.

@@ -51,6 +51,7 @@ class InfinibandTopology {
   bool empty() const { return switches_.empty(); }
   const std::vector<InfinibandSwitch>& switches() const { return switches_; }
   std::size_t ports() const { return by_node_.size(); }  // Of adapters
+  bool HasPort(std::uint64_t guid) const { return by_port_guid_.contains(guid); }
   // Finds the port by its GUID, else by node GUID and port number. nullptr: not in the file.
   const Attachment* Find(const v1::RdmaDevice& device, const v1::Port& port) const;
 

@@ -22,10 +22,6 @@ NodeType TypeOf(v1::SubnetNodeType type) {
   }
 }
 
-Bytes BytesOf(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
 std::optional<CounterValues> CountersOf(const std::string& port_counters) {
   CounterValues values{};
   for (const CounterField& field : CounterFields()) {

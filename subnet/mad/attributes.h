@@ -15,6 +15,9 @@
 namespace fabric::subnet {
 
 using Bytes = std::span<const std::uint8_t>;
+inline Bytes BytesOf(std::string_view attribute) {
+  return {reinterpret_cast<const std::uint8_t*>(attribute.data()), attribute.size()};
+}
 
 struct NodeInfo {
   NodeType type = NodeType::kUnknown;

@@ -9,7 +9,7 @@ namespace fabric::control {
 
 const Handler* FindHandler(const google::protobuf::Descriptor& request) {
   for (const auto handlers :
-       {NodeHandlers(), FindingHandlers(), ProbeHandlers(), ScheduleHandlers()})
+       {NodeHandlers(), FindingHandlers(), ProbeHandlers(), ScheduleHandlers(), SubnetHandlers()})
     for (const Handler& handler : handlers)
       if (handler.request() == &request) return &handler;
   return nullptr;

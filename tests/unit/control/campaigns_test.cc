@@ -119,8 +119,8 @@ TEST(Campaigns, ARestartEndsTheRunningAndCountsOn) {
 
 std::uint64_t CampaignTurns(const ControlWorld& world) {
   std::uint64_t turns = 0;
-  for (const std::uint64_t bucket :
-       world.controller->Turns().at(TurnKind::kTickCampaigns).lengths.buckets)
+  const TurnRecorder::Counts all = world.controller->Turns();
+  for (const std::uint64_t bucket : all.at(TurnKind::kTickCampaigns).lengths.buckets)
     turns += bucket;
   return turns;
 }

@@ -1,0 +1,131 @@
+#include "agents/subnet/subnet_watch.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "subnet/mad/attributes.h"
+
+namespace fabric::agent {
+namespace {
+
+// A subnet that changes while it is read is read again.
+constexpr int kReadingsMax = 3;
+
+// Whether forwarding tables and P_Keys that were read with `one` still hold in `other`. Links, LIDs
+// and sizes of tables show that a subnet manager changed them.
+bool SameRoutingInputs(const v1::SubnetPort& one, const v1::SubnetPort& other) {
+  const auto before = subnet::ReadPortInfo(subnet::BytesOf(one.port_info()));
+  const auto after = subnet::ReadPortInfo(subnet::BytesOf(other.port_info()));
+  return one.number() == other.number() && one.peer() == other.peer() &&
+         one.peer_port() == other.peer_port() && before && after && before->lid == after->lid &&
+         before->state == after->state;
+}
+
+bool SameRoutingInputs(const v1::SubnetNode& one, const v1::SubnetNode& other) {
+  const auto before = subnet::ReadSwitchInfo(subnet::BytesOf(one.switch_info()));
+  const auto after = subnet::ReadSwitchInfo(subnet::BytesOf(other.switch_info()));
+  return one.guid() == other.guid() && before.has_value() == after.has_value() &&
+         (!before || before->lid_top == after->lid_top) &&
+         std::ranges::equal(one.ports(), other.ports(),
+                            [](const v1::SubnetPort& a, const v1::SubnetPort& b) {
+                              return SameRoutingInputs(a, b);
+                            });
+}
+
+bool SameRoutingInputs(const v1::SubnetSnapshot& one, const v1::SubnetSnapshot& other) {
+  return std::ranges::equal(
+      one.nodes(), other.nodes(),
+      [](const v1::SubnetNode& a, const v1::SubnetNode& b) { return SameRoutingInputs(a, b); });
+}
+
+void CopyTables(const v1::SubnetSnapshot& from, v1::SubnetSnapshot& to) {
+  for (int n = 0; n < from.nodes_size(); ++n) {
+    const v1::SubnetNode& source = from.nodes(n);
+    v1::SubnetNode& node = *to.mutable_nodes(n);
+    node.set_routes(source.routes());
+    *node.mutable_blocks_not_read() = source.blocks_not_read();
+    for (int p = 0; p < source.ports_size(); ++p)
+      node.mutable_ports(p)->set_p_keys(source.ports(p).p_keys());
+  }
+}
+
+const v1::SubnetNode* FindNode(const v1::SubnetSnapshot& sorted, std::uint64_t guid) {
+  const auto found = std::lower_bound(
+      sorted.nodes().begin(), sorted.nodes().end(), guid,
+      [](const v1::SubnetNode& node, std::uint64_t wanted) { return node.guid() < wanted; });
+  return found == sorted.nodes().end() || found->guid() != guid ? nullptr : &*found;
+}
+
+void CopyFirstCounters(const v1::SubnetSnapshot& from, v1::SubnetSnapshot& to) {
+  for (v1::SubnetNode& node : *to.mutable_nodes()) {
+    const v1::SubnetNode* const before = FindNode(from, node.guid());
+    if (before == nullptr) continue;
+    for (v1::SubnetPort& port : *node.mutable_ports()) {
+      const auto same = std::ranges::find(before->ports(), port.number(), &v1::SubnetPort::number);
+      if (port.has_counters() && same != before->ports().end() && same->has_counters())
+        *port.mutable_first_counters() = same->counters();
+    }
+  }
+}
+
+}  // namespace
+
+void SortNodes(v1::SubnetSnapshot& snapshot) {
+  auto& nodes = *snapshot.mutable_nodes();
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(nodes.size()));
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(
+      order, {}, [&](std::uint32_t index) { return nodes.Get(static_cast<int>(index)).guid(); });
+  std::vector<std::uint32_t> place(order.size());
+  google::protobuf::RepeatedPtrField<v1::SubnetNode> sorted;
+  for (std::uint32_t at = 0; at < order.size(); ++at) {
+    place[order[at]] = at;
+    sorted.Add(std::move(*nodes.Mutable(static_cast<int>(order[at]))));
+  }
+  nodes.Swap(&sorted);
+  for (v1::SubnetNode& node : nodes)
+    for (v1::SubnetPort& port : *node.mutable_ports())
+      if (port.peer() != 0) port.set_peer(place[port.peer() - 1] + 1);
+  for (v1::SubnetCable& cable : *snapshot.mutable_contradictions()) {
+    cable.set_node(place[cable.node()]);
+    cable.set_peer(place[cable.peer()]);
+  }
+  for (v1::SubnetSilence& each : *snapshot.mutable_silent()) each.set_node(place[each.node()]);
+}
+
+SubnetWatch::SubnetWatch(const Clock& clock, ReaderOptions options)
+    : clock_(clock), options_(std::move(options)) {}
+
+Result<v1::SubnetSnapshot> SubnetWatch::ReadOnce(MadTransport& transport, bool tables,
+                                                 const std::stop_token& stop) const {
+  ReaderOptions options = options_;
+  options.tables = options.p_keys = tables;
+  Result<v1::SubnetSnapshot> snapshot = SubnetReader(transport, clock_, options).Read(stop);
+  for (int i = 1; i < kReadingsMax && snapshot.ok() && !snapshot->changed().empty(); ++i)
+    snapshot = SubnetReader(transport, clock_, options).Read(stop);
+  if (snapshot.ok()) SortNodes(*snapshot);
+  return snapshot;
+}
+
+Result<v1::SubnetSnapshot> SubnetWatch::Read(MadTransport& transport, const std::stop_token& stop) {
+  const SteadyTime now = clock_.Now().steady;
+  bool tables = !last_ || now - tables_at_ >= kTablesAge || !last_->contradictions().empty();
+  ASSIGN_OR_RETURN(v1::SubnetSnapshot snapshot, ReadOnce(transport, tables, stop));
+  if (!tables && !SameRoutingInputs(*last_, snapshot)) {
+    tables = true;
+    ASSIGN_OR_RETURN(snapshot, ReadOnce(transport, tables, stop));
+  }
+  if (last_) CopyFirstCounters(*last_, snapshot);
+  if (tables)
+    tables_at_ = now;
+  else
+    CopyTables(*last_, snapshot);
+  // Tables of a subnet that changed meanwhile are read again.
+  if (!snapshot.changed().empty()) tables_at_ = {};
+  last_ = snapshot;
+  return snapshot;
+}
+
+}  // namespace fabric::agent

@@ -1,0 +1,72 @@
+// Handlers about InfiniBand subnets.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/suggest.h"
+#include "base/text.h"
+#include "daemon/control/handlers/handler.h"
+#include "daemon/control/listing/list_turn.h"
+#include "subnet/wire/snapshot_parts.h"
+
+namespace fabric::control {
+namespace {
+
+// Those that agents read, and those from files.
+std::vector<v1::SubnetInfo> AllSubnets(const State& state) {
+  std::vector<v1::SubnetInfo> all = state.subnets.All();
+  all.insert(all.end(), state.subnet_files.begin(), state.subnet_files.end());
+  return all;
+}
+
+Status ListSubnets(State& state, const v1::ListSubnetsRequest&, v1::ListSubnetsResponse& response,
+                   ListTurn& turn) {
+  OfferAll(
+      AllSubnets(state),
+      [](const v1::SubnetInfo& info) { return info.name() + " " + info.source(); }, turn,
+      *response.mutable_subnets(), response);
+  return {};
+}
+
+Status NoSnapshot(const State& state, const std::string& name) {
+  const std::vector<v1::SubnetInfo> all = AllSubnets(state);
+  const auto known = std::ranges::find(all, name, &v1::SubnetInfo::name);
+  if (known == all.end()) {
+    std::vector<std::string_view> names;
+    for (const v1::SubnetInfo& info : all) names.push_back(info.name());
+    return {Code::kNotFound, UnknownName("subnet", name, names)};
+  }
+  if (known->has_read_at())
+    return {Code::kFailedPrecondition,
+            Format("subnet {} comes from the files {}: read these", name, known->source())};
+  return {Code::kUnavailable, Format("subnet {} has not been read yet", name)};
+}
+
+Status GetSubnetSnapshot(State& state, const v1::GetSubnetSnapshotRequest& request,
+                         v1::SubnetPart& part, Moment) {
+  const auto frame = state.subnets.FrameOf(request.name());
+  if (frame == nullptr) return NoSnapshot(state, request.name());
+  if (request.digest() != 0 && request.digest() != frame->digest)
+    return {Code::kFailedPrecondition,
+            Format("subnet {} was read again: begin with part 0", request.name())};
+  const std::size_t parts = subnet::PartsOf(*frame);
+  if (request.index() >= parts)
+    return {Code::kInvalidArgument,
+            Format("index: expected less than {}, saw {}", parts, request.index())};
+  part = subnet::PartOf(*frame, request.index());
+  return {};
+}
+
+constexpr Handler kSubnetHandlers[] = {
+    kList<&ListSubnets>,
+    kHandler<&GetSubnetSnapshot>,
+};
+
+}  // namespace
+
+std::span<const Handler> SubnetHandlers() {
+  return kSubnetHandlers;
+}
+
+}  // namespace fabric::control

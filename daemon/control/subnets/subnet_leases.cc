@@ -1,0 +1,237 @@
+#include "daemon/control/subnets/subnet_leases.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/text.h"
+#include "proto/bounds.h"
+
+namespace fabric::control {
+namespace {
+
+// Looking for ports takes time for each node.
+constexpr Duration kLookEvery = std::chrono::seconds(2);
+
+bool IsReadable(const v1::Port& port) {
+  return port.link_layer() == v1::LINK_LAYER_INFINIBAND && port.state() == v1::PORT_STATE_ACTIVE;
+}
+
+}  // namespace
+
+std::string SubnetLeases::Candidate::Port() const {
+  return Format("{}/{}", device, port);
+}
+std::string SubnetLeases::Candidate::Name() const {
+  return Format("{} {}", node, Port());
+}
+
+SubnetLeases::SubnetLeases(Duration interval, const fleet::Sites& sites, Sessions& agents)
+    : interval_(interval), sites_(sites), agents_(agents) {}
+
+// In the order of their names.
+std::vector<SubnetLeases::Candidate> SubnetLeases::Candidates(const fleet::Fleet& fleet) const {
+  std::vector<Candidate> candidates;
+  for (const auto& [id, session] : agents_.all()) {
+    if (!session.reads_subnets || !session.reported || session.silent) continue;
+    const fleet::NodeRecord* const record = fleet.Find(session.node.name());
+    if (record == nullptr) continue;
+    for (const v1::RdmaDevice& device : record->snapshot.rdma_devices())
+      for (const v1::Port& port : device.ports())
+        if (const auto guid = ParseGuid(port.port_guid()); guid.ok() && IsReadable(port))
+          candidates.push_back({.session = id,
+                                .node = record->name,
+                                .device = device.name(),
+                                .port = port.number(),
+                                .guid = guid->value()});
+  }
+  std::ranges::sort(candidates, {}, &Candidate::Name);
+  return candidates;
+}
+
+bool SubnetLeases::IsKnown(const Candidate& candidate) const {
+  return sites_.infiniband().HasPort(candidate.guid) ||
+         std::ranges::any_of(leases_, [&](const auto& each) {
+           const auto& [name, lease] = each;
+           return lease.content && lease.content->ports.contains(candidate.guid);
+         });
+}
+
+bool SubnetLeases::MayTry(const Candidate& candidate, Moment now) const {
+  const auto at = retry_at_.find(candidate.Name());
+  return at == retry_at_.end() || at->second <= now.steady;
+}
+
+void SubnetLeases::Order(const Candidate& holder, bool read) {
+  v1::ControllerMessage message;
+  v1::SubnetOrder& order = *message.mutable_subnet_order();
+  if (read) {
+    order.set_device(holder.device);
+    order.set_port(holder.port);
+    order.set_interval_ms(static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(interval_).count()));
+  }
+  agents_.Send(holder.session, message);
+}
+
+void SubnetLeases::Grant(Lease& lease, const Candidate& candidate, Moment now) {
+  lease.holder = candidate;
+  lease.due = now.steady + kPatience;
+  (void)lease.parts.Take();
+  Order(candidate, true);
+}
+
+void SubnetLeases::Fail(Lease& lease, std::string why, Moment now) {
+  lease.problem = Format("{}: {}", lease.holder->Name(), why);
+  retry_at_[lease.holder->Name()] = now.steady + kRetryAfter;
+  Order(*lease.holder, false);
+  lease.holder.reset();
+  changed_ = true;
+}
+
+void SubnetLeases::OnLost(const std::string& node, Moment now) {
+  changed_ = true;
+  for (auto& [name, lease] : leases_)
+    if (lease.holder && lease.holder->node == node) {
+      lease.problem = lease.holder->Name() + ": the agent is not connected";
+      lease.holder.reset();
+      looked_at_ = {};
+    }
+  std::erase_if(retry_at_, [&](const auto& each) { return each.second <= now.steady; });
+}
+
+void SubnetLeases::OnPart(const Session& session, const v1::SubnetPart& part, Moment now) {
+  // A part for an order that has ended has no lease.
+  const auto at = std::ranges::find_if(leases_, [&](const auto& each) {
+    const auto& holder = each.second.holder;
+    return holder && holder->session == session.id && holder->device == part.device() &&
+           holder->port == part.port();
+  });
+  if (at == leases_.end()) return;
+  auto& [name, lease] = *at;
+  if (!part.error().empty()) return Fail(lease, part.error(), now);
+  const Result<bool> complete = lease.parts.Add(part);
+  if (!complete.ok()) return Fail(lease, complete.status().message(), now);
+  if (*complete) news_.push_back({name, lease.holder->Name(), lease.parts.Take()});
+}
+
+void SubnetLeases::OnDecoded(const std::string& subnet, Result<SubnetContent> content, Moment now) {
+  const auto at = leases_.find(subnet);
+  if (at == leases_.end() || !at->second.holder) return;
+  Lease& lease = at->second;
+  if (!content.ok()) {
+    // A frame whose prefix is unknown: a new order begins without a prefix.
+    if (std::exchange(lease.ordered_again, true))
+      return Fail(lease, content.status().message(), now);
+    return Grant(lease, Candidate(*lease.holder), now);
+  }
+  lease.ordered_again = false;
+  lease.problem.clear();
+  lease.due = now.steady + 2 * interval_ + kPatience;
+  lease.content = *std::move(content);
+  DropDoubles(subnet);
+  changed_ = true;
+}
+
+// Leases whose holder is in this subnet. One of them stays: one that was read before, else this
+// one.
+void SubnetLeases::DropDoubles(const std::string& subnet) {
+  const auto& ports = leases_.at(subnet).content->ports;
+  std::vector<std::string> others;
+  for (const auto& [name, lease] : leases_)
+    if (name != subnet && lease.holder && ports.contains(lease.holder->guid))
+      others.push_back(name);
+  for (const std::string& other : others) {
+    const bool keep_other = leases_.at(other).content.has_value();
+    const std::string& dropped = keep_other ? subnet : other;
+    const auto at = leases_.find(dropped);
+    if (at == leases_.end()) continue;
+    Order(*at->second.holder, false);
+    news_.push_back({dropped, {}, std::nullopt});
+    leases_.erase(at);
+    if (keep_other) return;
+  }
+}
+
+// Whether the port is in the subnet, or can be: a subnet that was never read is known by the name
+// of its port only.
+bool SubnetLeases::CanHold(const Candidate& candidate, const Lease& lease) const {
+  if (lease.content) return lease.content->ports.contains(candidate.guid);
+  return candidate.Port() == lease.port && !IsKnown(candidate);
+}
+
+void SubnetLeases::FillVacant(const std::vector<Candidate>& candidates, Moment now) {
+  for (auto& [name, lease] : leases_) {
+    if (lease.holder) continue;
+    const auto next = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
+      return MayTry(candidate, now) && CanHold(candidate, lease);
+    });
+    if (next != candidates.end()) Grant(lease, *next, now);
+  }
+}
+
+// One first reading at a time for ports with the same name, which are one rail as a rule.
+void SubnetLeases::AddNew(const std::vector<Candidate>& candidates, Moment now) {
+  for (const Candidate& candidate : candidates) {
+    if (IsKnown(candidate) || !MayTry(candidate, now)) continue;
+    const bool pending = std::ranges::any_of(leases_, [&](const auto& each) {
+      return !each.second.content && each.second.port == candidate.Port();
+    });
+    if (pending || leases_.size() >= Limit("subnets")) continue;
+    std::string name = candidate.Port();
+    for (int i = 2; leases_.contains(name); ++i) name = Format("{}-{}", candidate.Port(), i);
+    Lease& lease = leases_[name];
+    lease.port = candidate.Port();
+    Grant(lease, candidate, now);
+  }
+}
+
+void SubnetLeases::Tick(const fleet::Fleet& fleet, Moment now) {
+  if (interval_ == Duration::zero() || now.steady - looked_at_ < kLookEvery) return;
+  looked_at_ = now.steady;
+  bool vacant = false;
+  for (auto& [name, lease] : leases_) {
+    if (lease.holder && now.steady >= lease.due) Fail(lease, "no snapshot arrived in time", now);
+    vacant |= !lease.holder;
+  }
+  if (!changed_ && !vacant) return;
+  changed_ = false;
+  const std::vector<Candidate> candidates = Candidates(fleet);
+  // No port is left for a first reading that failed, or its subnet is known by now.
+  std::erase_if(leases_, [&](const auto& each) {
+    const Lease& lease = each.second;
+    return !lease.content && !lease.holder &&
+           std::ranges::none_of(
+               candidates, [&](const Candidate& candidate) { return CanHold(candidate, lease); });
+  });
+  FillVacant(candidates, now);
+  AddNew(candidates, now);
+  // Those that failed are tried again.
+  changed_ = !retry_at_.empty();
+}
+
+std::vector<v1::SubnetInfo> SubnetLeases::All() const {
+  std::vector<v1::SubnetInfo> all;
+  for (const auto& [name, lease] : leases_) {
+    v1::SubnetInfo& info = all.emplace_back();
+    if (lease.content) info = lease.content->info;
+    info.set_name(name);
+    if (lease.holder) info.set_source(lease.holder->Name());
+    info.set_problem(lease.problem);
+  }
+  return all;
+}
+
+std::map<std::string, std::string> SubnetLeases::Problems() const {
+  std::map<std::string, std::string> problems;
+  for (const auto& [name, lease] : leases_)
+    if (lease.content && !lease.problem.empty()) problems[name] = lease.problem;
+  return problems;
+}
+
+std::shared_ptr<const subnet::Frame> SubnetLeases::FrameOf(const std::string& subnet) const {
+  const auto at = leases_.find(subnet);
+  return at == leases_.end() || !at->second.content ? nullptr : at->second.content->frame;
+}
+
+}  // namespace fabric::control
