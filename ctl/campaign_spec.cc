@@ -272,7 +272,7 @@ Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
   RETURN_IF_ERROR(SetFields(arguments, spec));
   SetSettings(arguments, spec);
   ASSIGN_OR_RETURN(*spec.mutable_class_choice(), ReadClass(arguments));
-  const v1::TrafficClassChoice& choice = spec.class_choice();
+  const v1::TrafficClassChoice choice = spec.class_choice();  // It can be cleared below.
   if (choice.ByteSizeLong() == 0) spec.clear_class_choice();
   // For controllers that do not know class_choice.
   for (v1::ProbeSpec& probe : *spec.mutable_probes()) {

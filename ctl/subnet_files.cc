@@ -7,8 +7,11 @@
 #include "base/lists.h"
 #include "base/suggest.h"
 #include "base/text.h"
+#include "ctl/client.h"
 #include "ctl/render.h"
+#include "fabric/v1/fabric.pb.h"
 #include "subnet/files/formats.h"
+#include "subnet/wire/snapshot_parts.h"
 #include "subnet/words.h"
 
 namespace fabric::ctl {
@@ -43,7 +46,57 @@ std::vector<subnet::End> EndsNamed(const subnet::Subnet& all, const std::string&
   return ends;
 }
 
+// The name of the only subnet that agents read.
+Result<std::string> OnlySubnet(Client& client) {
+  ASSIGN_OR_RETURN(const v1::ListSubnetsResponse response,
+                   client.List<v1::ListSubnetsResponse>(v1::ListSubnetsRequest()));
+  std::vector<std::string> names;
+  for (const v1::SubnetInfo& info : response.subnets())
+    if (info.message_bytes() > 0) names.push_back(info.name());
+  if (names.size() == 1) return names.front();
+  if (names.empty())
+    return Status(Code::kNotFound,
+                  "expected a FILE, or a subnet that the controller reads (fabricctl subnet list), "
+                  "saw neither");
+  return Status(Code::kInvalidArgument, Format("--subnet: expected one of {}", Join(names, ", ")));
+}
+
+Result<subnet::Frame> FetchFrame(Client& client, const std::string& name) {
+  v1::GetSubnetSnapshotRequest request;
+  request.set_name(name);
+  subnet::Assembly parts;
+  for (std::uint32_t index = 0;; ++index) {
+    request.set_index(index);
+    ASSIGN_OR_RETURN(const v1::SubnetPart part, client.Call<v1::SubnetPart>(request));
+    request.set_digest(part.digest());
+    ASSIGN_OR_RETURN(const bool complete, parts.Add(part));
+    if (complete) return parts.Take();
+  }
+}
+
+Result<subnet::Subnet> FetchSubnet(Client& client, std::string name) {
+  if (name.empty()) {
+    ASSIGN_OR_RETURN(name, OnlySubnet(client));
+  }
+  ASSIGN_OR_RETURN(const subnet::Frame frame, FetchFrame(client, name));
+  ASSIGN_OR_RETURN(const std::string encoded, subnet::Decompress(frame, {}));
+  v1::SubnetSnapshot snapshot;
+  if (!snapshot.ParseFromString(encoded))
+    return Status(Code::kInternal, "expected an encoded SubnetSnapshot, saw other bytes");
+  subnet::Builder builder;
+  subnet::AddSnapshot("subnet " + name, snapshot, builder);
+  return builder.Finish();
+}
+
 }  // namespace
+
+Result<subnet::Subnet> ReadSubnet(Client& client, const Arguments& arguments) {
+  const std::vector<std::string> paths = arguments.All("FILE");
+  if (paths.empty()) return FetchSubnet(client, arguments.Text("subnet"));
+  if (arguments.Has("subnet"))
+    return Status(Code::kInvalidArgument, "--subnet: expected none with a FILE, saw one");
+  return ReadSubnet(paths);
+}
 
 Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths) {
   return subnet::ReadFiles(

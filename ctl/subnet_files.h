@@ -1,4 +1,4 @@
-// Files of a subnet as operands of the commands `subnet ...`.
+// The subnet of the commands `subnet ...`: files, or a snapshot of the controller.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,11 +19,17 @@ inline constexpr Option kSubnetFilesOption = {
     .doc =
         "Output of ibnetdiscover, dump_lfts or sminfo, or a dump of opensm (opensm-subnet.lst, "
         "opensm-lfts.dump, opensm.fdbs), also from a terminal log. Files of one subnet are "
-        "combined.",
-    .required = true,
+        "combined. Default: the last snapshot of the controller.",
     .repeated = true};
+inline constexpr Option kSubnetNameOption = {
+    .name = "subnet",
+    .doc =
+        "Subnet of the controller, by its name in `fabricctl subnet list`. Default: the only "
+        "one."};
 
-// Reads and combines the files. The error names the file.
+// Reads and combines the files, or fetches the subnet from the controller if there is no file. The
+// error names the file or the subnet.
+Result<subnet::Subnet> ReadSubnet(Client& client, const Arguments& arguments);
 Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths);
 Result<subnet::Plan> ReadPlanFile(const std::string& path);
 

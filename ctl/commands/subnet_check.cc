@@ -12,6 +12,7 @@ namespace {
 
 constexpr Option kSubnetCheckOptions[] = {
     kSubnetFilesOption,
+    kSubnetNameOption,
     {.name = "plan",
      .type = OptionType::kPath,
      .doc = "Expected cables: an NDT file, a topo file of ibdiagnet, or output of ibnetdiscover "
@@ -48,9 +49,9 @@ std::string Summary(const subnet::Subnet& all, const v1::ValidateResponse& respo
                 response.counts().pass(), response.counts().fail(), response.counts().unknown());
 }
 
-Result<Output> RunSubnetCheck(Client&, const Arguments& arguments, Stream&) {
+Result<Output> RunSubnetCheck(Client& client, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(const subnet::Expectations expected, ReadExpectations(arguments));
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(arguments.All("FILE")));
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
   std::optional<subnet::Plan> plan;
   if (const std::string path = arguments.Text("plan"); !path.empty()) {
     ASSIGN_OR_RETURN(plan, ReadPlanFile(path));
@@ -84,7 +85,9 @@ Result<Output> RunSubnetCheck(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command subnet_check = {
     .path = "subnet check",
-    .summary = "Check an InfiniBand subnet from files: addresses, cables, tree and routing.",
+    .summary =
+        "Check an InfiniBand subnet from files or the controller: addresses, cables, tree and "
+        "routing.",
     .description =
         "Works without a controller. A line that cannot be read is listed with file and line, and "
         "the other lines are used. Unknown means that an input is missing; its text names the file "
@@ -93,7 +96,6 @@ extern const Command subnet_check = {
     .example = "fabricctl subnet check ibnetdiscover.txt lfts.txt --plan plan.ndt",
     .options = kSubnetCheckOptions,
     .run = RunSubnetCheck,
-    .offline = true,
 };
 
 }  // namespace fabric::ctl

@@ -11,17 +11,18 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kSubnetLinksOptions[] = {kSubnetFilesOption};
-constexpr Option kSubnetSwitchesOptions[] = {kSubnetFilesOption};
+constexpr Option kSubnetLinksOptions[] = {kSubnetFilesOption, kSubnetNameOption};
+constexpr Option kSubnetSwitchesOptions[] = {kSubnetFilesOption, kSubnetNameOption};
 constexpr Option kSubnetExportOptions[] = {
     {.name = "as",
      .choices = "slurm|dot",
      .doc = "slurm: topology.conf of the plugin topology/tree. dot: a graph for Graphviz.",
      .required = true},
-    kSubnetFilesOption};
+    kSubnetFilesOption,
+    kSubnetNameOption};
 
-Result<Output> RunSubnetLinks(Client&, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(arguments.All("FILE")));
+Result<Output> RunSubnetLinks(Client& client, const Arguments& arguments, Stream& stream) {
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
   Output output;
   Table table{.columns = {{.title = "FROM"},
                           {.title = "PORT", .right_aligned = true},
@@ -77,8 +78,8 @@ SwitchCounts CountCables(const subnet::Graph& graph, const subnet::Levels& level
   return counts;
 }
 
-Result<Output> RunSubnetSwitches(Client&, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(arguments.All("FILE")));
+Result<Output> RunSubnetSwitches(Client& client, const Arguments& arguments, Stream& stream) {
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
   const subnet::Graph graph(all);
   const subnet::Levels levels = subnet::LevelsOf(graph);
   Output output;
@@ -115,8 +116,8 @@ Result<Output> RunSubnetSwitches(Client&, const Arguments& arguments, Stream& st
   return output;
 }
 
-Result<Output> RunSubnetExport(Client&, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(arguments.All("FILE")));
+Result<Output> RunSubnetExport(Client& client, const Arguments& arguments, Stream& stream) {
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
   const bool slurm = arguments.Text("as") == "slurm";
   if (!stream.Write(slurm ? subnet::SlurmTopology(all) : subnet::Dot(all)))
     return Status(Code::kInternal, "cannot write to standard output");
@@ -127,24 +128,22 @@ Result<Output> RunSubnetExport(Client&, const Arguments& arguments, Stream& stre
 
 extern const Command subnet_links = {
     .path = "subnet links",
-    .summary = "List the cables of an InfiniBand subnet from files.",
+    .summary = "List the cables of an InfiniBand subnet from files or the controller.",
     .description = "Each cable once, with both ends and its rate.",
     .example = "fabricctl subnet links ibnetdiscover.txt -o json",
     .options = kSubnetLinksOptions,
     .run = RunSubnetLinks,
-    .offline = true,
 };
 
 extern const Command subnet_switches = {
     .path = "subnet switches",
-    .summary = "List the switches of an InfiniBand subnet from files.",
+    .summary = "List the switches of an InfiniBand subnet from files or the controller.",
     .description =
         "LEVEL is 0 for switches with hosts. HOSTS, UP and OTHER count cables: to hosts, to the "
         "level above, and to other switches. Aggregation nodes are not counted.",
     .example = "fabricctl subnet switches ibnetdiscover.txt",
     .options = kSubnetSwitchesOptions,
     .run = RunSubnetSwitches,
-    .offline = true,
 };
 
 extern const Command subnet_export = {
@@ -154,7 +153,6 @@ extern const Command subnet_export = {
     .example = "fabricctl subnet export --as slurm ibnetdiscover.txt",
     .options = kSubnetExportOptions,
     .run = RunSubnetExport,
-    .offline = true,
 };
 
 }  // namespace fabric::ctl

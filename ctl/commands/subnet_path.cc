@@ -14,6 +14,7 @@ constexpr Option kSubnetPathOptions[] = {
     {.name = "FROM", .doc = "Source: host, 'HOST DEVICE', switch, GUID or LID.", .required = true},
     {.name = "TO", .doc = "Destination, as above.", .required = true},
     kSubnetFilesOption,
+    kSubnetNameOption,
 };
 
 Result<subnet::Path> FindPath(const subnet::Graph& graph, subnet::End from, subnet::End to) {
@@ -39,8 +40,8 @@ Result<subnet::Path> FindPath(const subnet::Graph& graph, subnet::End from, subn
   return path;
 }
 
-Result<Output> RunSubnetPath(Client&, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(arguments.All("FILE")));
+Result<Output> RunSubnetPath(Client& client, const Arguments& arguments, Stream& stream) {
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
   ASSIGN_OR_RETURN(const subnet::End from, FindEnd(all, arguments.Text("FROM")));
   ASSIGN_OR_RETURN(const subnet::End to, FindEnd(all, arguments.Text("TO")));
   const subnet::Graph graph(all);
@@ -79,7 +80,6 @@ extern const Command subnet_path = {
     .example = "fabricctl subnet path gpu-1 gpu-7 ibnetdiscover.txt lfts.txt",
     .options = kSubnetPathOptions,
     .run = RunSubnetPath,
-    .offline = true,
 };
 
 }  // namespace fabric::ctl

@@ -14,7 +14,7 @@ namespace {
 
 using SubnetJson = nlohmann::ordered_json;
 
-constexpr Option kSubnetShowOptions[] = {kSubnetFilesOption};
+constexpr Option kSubnetShowOptions[] = {kSubnetFilesOption, kSubnetNameOption};
 
 // Names and values.
 using Facts = std::vector<std::pair<std::string, std::string>>;
@@ -71,8 +71,8 @@ Facts FactsOf(const subnet::Subnet& all) {
   return facts;
 }
 
-Result<Output> RunSubnetShow(Client&, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(arguments.All("FILE")));
+Result<Output> RunSubnetShow(Client& client, const Arguments& arguments, Stream& stream) {
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
   Output output;
   output.before = ProblemLines(all.problems());
   Table table{.columns = {{.title = "WHAT"}, {.title = "VALUE"}}};
@@ -90,12 +90,11 @@ Result<Output> RunSubnetShow(Client&, const Arguments& arguments, Stream& stream
 
 extern const Command subnet_show = {
     .path = "subnet show",
-    .summary = "Summarize an InfiniBand subnet from files.",
+    .summary = "Summarize an InfiniBand subnet from files or the controller.",
     .description = "Shows sources, numbers of nodes and cables, levels and lengths of paths.",
     .example = "fabricctl subnet show ibnetdiscover.txt lfts.txt",
     .options = kSubnetShowOptions,
     .run = RunSubnetShow,
-    .offline = true,
 };
 
 }  // namespace fabric::ctl

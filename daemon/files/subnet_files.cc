@@ -111,29 +111,11 @@ SubnetReading SubnetFiles::Combined(SubnetReading reading) const {
       checks.emplace_back(name, &known.checks);
       made_at = std::min(made_at, known.made_at);
     }
-  std::map<std::string, subnet::Evaluation> unread;
-  for (const auto& [name, problem] : problems_)
-    if (const auto at = live_.find(name); at != live_.end())
-      checks.emplace_back(name, &(unread[name] = NotReadNow(at->second, name, problem)));
   reading.topology = fleet::InfinibandTopology::Of(subnets);
   reading.topology.set_made_at(made_at);
   reading.checks = subnet::Combine(checks);
   for (const auto& [name, known] : known_) reading.files.push_back(InfoOf(name, known));
   return reading;
-}
-
-// The verdicts are those of the last reading; one UNKNOWN says so.
-subnet::Evaluation SubnetFiles::NotReadNow(const Known& known, const std::string& name,
-                                           const std::string& problem) {
-  subnet::Evaluation unread;
-  unread.counts.set_unknown(1);
-  v1::UnreadReason& reason = *unread.coverage.add_unread();
-  reason.set_reason(Format("subnet {} was last read at {}: {}", name,
-                           fabric::ToString(ToProto(known.made_at)), problem));
-  reason.set_verdicts(1);
-  *reason.mutable_rules() = known.checks.coverage.judged();
-  *unread.coverage.mutable_judged() = known.checks.coverage.judged();
-  return unread;
 }
 
 v1::SubnetInfo SubnetFiles::InfoOf(const std::string& name, const Known& known) const {
@@ -144,11 +126,18 @@ v1::SubnetInfo SubnetFiles::InfoOf(const std::string& name, const Known& known) 
   return info;
 }
 
+void SubnetFiles::Judge(const std::string& name) {
+  Known& known = live_.at(name);
+  subnet::Expectations expected = expected_;
+  if (const auto problem = problems_.find(name); problem != problems_.end())
+    expected.not_read_now = Format("subnet {} was last read at {}: {}", name,
+                                   fabric::ToString(ToProto(known.made_at)), problem->second);
+  known.checks = subnet::Evaluate(known.subnet, nullptr, expected);
+}
+
 void SubnetFiles::PutLive(const std::string& name, subnet::Subnet subnet, WallTime read_at) {
-  Known& known = live_[name];
-  known.checks = subnet::Evaluate(subnet, nullptr, expected_);
-  known.made_at = read_at;
-  known.subnet = std::move(subnet);
+  live_[name] = {.subnet = std::move(subnet), .checks = {}, .made_at = read_at};
+  Judge(name);
 }
 
 void SubnetFiles::DropLive(const std::string& name) {
@@ -157,9 +146,19 @@ void SubnetFiles::DropLive(const std::string& name) {
 }
 
 bool SubnetFiles::SetProblems(std::map<std::string, std::string> problems) {
-  if (problems == problems_) return false;
-  problems_ = std::move(problems);
-  return true;
+  std::swap(problems, problems_);
+  bool changed = false;
+  for (const auto& [name, known] : live_) {
+    const auto before = problems.find(name);
+    const auto now = problems_.find(name);
+    const bool same = before == problems.end()
+                          ? now == problems_.end()
+                          : now != problems_.end() && now->second == before->second;
+    if (same) continue;
+    Judge(name);
+    changed = true;
+  }
+  return changed;
 }
 
 v1::SubnetInfo Describe(const subnet::Subnet& subnet) {

@@ -81,8 +81,7 @@ class SubnetFiles {
   static std::vector<Version> VersionsOf(const Paths& paths);
   Status ReadSubnet(const std::string& name, const Paths& paths, SubnetReading& reading);
   SubnetReading Combined(SubnetReading reading) const;
-  static subnet::Evaluation NotReadNow(const Known& known, const std::string& name,
-                                       const std::string& problem);
+  void Judge(const std::string& name);  // A live subnet
   v1::SubnetInfo InfoOf(const std::string& name, const Known& known) const;
 
   std::string path_;

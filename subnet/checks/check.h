@@ -25,6 +25,8 @@ struct Expectations {
   std::optional<std::uint32_t> extra_hops;     // Switches above the minimum that routing may use
   std::optional<double> oversubscription_max;  // Bandwidth down by bandwidth up
   bool several_lanes = false;  // The routing engine avoids credit loops by virtual lanes.
+  // Since when and why no agent reads the subnet; empty: one does, or the subnet is from files.
+  std::string not_read_now = {};
 };
 
 // "1", "2.5". INVALID_ARGUMENT unless it is a number from 0 to 1000.

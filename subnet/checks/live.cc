@@ -17,6 +17,11 @@ bool HasMaster(const Subnet& subnet) {
          subnet.managers().end();
 }
 
+void JudgeReadNow(const CheckInput& input, Verdicts& out) {
+  if (!input.expected.not_read_now.empty()) return out.Unknown(input.expected.not_read_now);
+  if (input.subnet().reading()) out.Pass();
+}
+
 void JudgeAnswers(const CheckInput& input, Verdicts& out) {
   const Subnet& subnet = input.subnet();
   if (!subnet.reading())
@@ -150,6 +155,13 @@ void JudgePKeys(const CheckInput& input, Verdicts& out) {
 }
 
 }  // namespace
+
+extern const Check subnet_read_now = {
+    .id = "subnet_read_now",
+    .title = "An agent reads the subnet",
+    .severity = v1::SEVERITY_WARNING,
+    .why = "Without an agent, the verdicts about the subnet are those of the last reading.",
+    .judge = JudgeReadNow};
 
 extern const Check subnet_nodes_answer = {
     .id = "subnet_nodes_answer",

@@ -36,7 +36,8 @@ std::vector<SubnetLeases::Candidate> SubnetLeases::Candidates(const fleet::Fleet
     if (!session.reads_subnets || !session.reported || session.silent) continue;
     const fleet::NodeRecord* const record = fleet.Find(session.node.name());
     if (record == nullptr) continue;
-    for (const v1::RdmaDevice& device : record->snapshot.rdma_devices())
+    for (const v1::RdmaDevice& device : record->snapshot.rdma_devices()) {
+      if (device.function().kind() == v1::FUNCTION_KIND_VIRTUAL) continue;  // May not send SMPs
       for (const v1::Port& port : device.ports())
         if (const auto guid = ParseGuid(port.port_guid()); guid.ok() && IsReadable(port))
           candidates.push_back({.session = id,
@@ -44,6 +45,7 @@ std::vector<SubnetLeases::Candidate> SubnetLeases::Candidates(const fleet::Fleet
                                 .device = device.name(),
                                 .port = port.number(),
                                 .guid = guid->value()});
+    }
   }
   std::ranges::sort(candidates, {}, &Candidate::Name);
   return candidates;
@@ -51,10 +53,8 @@ std::vector<SubnetLeases::Candidate> SubnetLeases::Candidates(const fleet::Fleet
 
 bool SubnetLeases::IsKnown(const Candidate& candidate) const {
   return sites_.infiniband().HasPort(candidate.guid) ||
-         std::ranges::any_of(leases_, [&](const auto& each) {
-           const auto& [name, lease] = each;
-           return lease.content && lease.content->ports.contains(candidate.guid);
-         });
+         std::ranges::any_of(leases_,
+                             [&](const auto& each) { return each.second.HasPort(candidate.guid); });
 }
 
 bool SubnetLeases::MayTry(const Candidate& candidate, Moment now) const {
@@ -129,26 +129,32 @@ void SubnetLeases::OnDecoded(const std::string& subnet, Result<SubnetContent> co
   lease.problem.clear();
   lease.due = now.steady + 2 * interval_ + kPatience;
   lease.content = *std::move(content);
+  if (!lease.content->ports.contains(lease.holder->guid)) lease.unlisted.insert(lease.holder->guid);
   DropDoubles(subnet);
   changed_ = true;
 }
 
-// Leases whose holder is in this subnet. One of them stays: one that was read before, else this
+bool SubnetLeases::Lease::Overlaps(const Lease& other) const {
+  if (other.holder && HasPort(other.holder->guid)) return true;
+  return other.content && std::ranges::any_of(other.content->ports, [&](std::uint64_t guid) {
+           return content->ports.contains(guid);
+         });
+}
+
+// Leases of the subnet that was just read. One of them stays: one that was read before, else this
 // one.
 void SubnetLeases::DropDoubles(const std::string& subnet) {
-  const auto& ports = leases_.at(subnet).content->ports;
-  std::vector<std::string> others;
-  for (const auto& [name, lease] : leases_)
-    if (name != subnet && lease.holder && ports.contains(lease.holder->guid))
-      others.push_back(name);
-  for (const std::string& other : others) {
-    const bool keep_other = leases_.at(other).content.has_value();
-    const std::string& dropped = keep_other ? subnet : other;
-    const auto at = leases_.find(dropped);
-    if (at == leases_.end()) continue;
-    Order(*at->second.holder, false);
-    news_.push_back({dropped, {}, std::nullopt});
-    leases_.erase(at);
+  for (auto at = leases_.begin(); at != leases_.end();) {
+    const auto other = at++;
+    const auto read = leases_.find(subnet);
+    if (other == read || !read->second.Overlaps(other->second)) continue;
+    const bool keep_other = other->second.content.has_value();
+    const auto dropped = keep_other ? read : other;
+    Lease& kept = (keep_other ? other : read)->second;
+    kept.unlisted.merge(dropped->second.unlisted);
+    if (dropped->second.holder) Order(*dropped->second.holder, false);
+    news_.push_back({dropped->first, {}, std::nullopt});
+    leases_.erase(dropped);
     if (keep_other) return;
   }
 }
@@ -156,7 +162,7 @@ void SubnetLeases::DropDoubles(const std::string& subnet) {
 // Whether the port is in the subnet, or can be: a subnet that was never read is known by the name
 // of its port only.
 bool SubnetLeases::CanHold(const Candidate& candidate, const Lease& lease) const {
-  if (lease.content) return lease.content->ports.contains(candidate.guid);
+  if (lease.content) return lease.HasPort(candidate.guid);
   return candidate.Port() == lease.port && !IsKnown(candidate);
 }
 

@@ -87,6 +87,14 @@ class SubnetLeases {
     bool ordered_again = false;                 // Since the last snapshot
     std::string problem = {};                   // Of the last attempt
     std::optional<SubnetContent> content = {};  // Of the last snapshot
+    // Ports that read this subnet, but are not in its snapshots, such as those of virtual
+    // functions.
+    std::unordered_set<std::uint64_t> unlisted = {};
+
+    bool HasPort(std::uint64_t guid) const {
+      return (content && content->ports.contains(guid)) || unlisted.contains(guid);
+    }
+    bool Overlaps(const Lease& other) const;
   };
   using Leases = std::map<std::string, Lease>;  // By the name of the subnet
 
