@@ -24,10 +24,10 @@ inline constexpr Option kSubnetFilesOption = {
 inline constexpr Option kSubnetNameOption = {
     .name = "subnet",
     .doc =
-        "Subnet of the controller, by its name in `fabricctl subnet list`. Default: the only "
+        "Subnet of the controller, as `fabricctl subnet list` names it. Default: the only "
         "one."};
 
-// Reads and combines the files, or fetches the subnet from the controller if there is no file. The
+// Reads and combines the files, or fetches the subnet from the controller without a file. The
 // error names the file or the subnet.
 Result<subnet::Subnet> ReadSubnet(Client& client, const Arguments& arguments);
 Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths);

@@ -81,7 +81,7 @@ constexpr Option kSettings[] = {
      .fallback = "1m",
      .min = "0s",
      .max = "1h",
-     .doc = "Interval at which one agent of each InfiniBand subnet reads the subnet: agents that may "
+     .doc = "Interval at which one agent of each InfiniBand subnet reads it: an agent that may "
             "open a umad device (drop-in fabric-agent-umad.conf). At least 5s; 0s: never."},
     {.name = "infiniband-extra-hops",
      .type = OptionType::kNumber,

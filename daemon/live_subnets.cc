@@ -1,6 +1,5 @@
 #include "daemon/live_subnets.h"
 
-#include <memory>
 #include <utility>
 
 #include "base/log.h"
@@ -46,8 +45,7 @@ Result<control::SubnetContent> LiveSubnets::Decode(const control::SubnetNews& ne
   control::SubnetContent content{.info = Describe(subnet), .ports = PortsOf(subnet), .frame = {}};
   *content.info.mutable_read_at() = snapshot.finished_at();
   content.info.set_message_bytes(news.frame->data.size());
-  ASSIGN_OR_RETURN(subnet::Frame whole, subnet::Compress(encoded, {}));
-  content.frame = std::make_shared<const subnet::Frame>(std::move(whole));
+  ASSIGN_OR_RETURN(content.frame, subnet::Compress(encoded, {}));
   subnets.PutLive(news.subnet, std::move(subnet), FromProto(snapshot.finished_at()));
   last = std::move(encoded);
   return content;

@@ -97,7 +97,7 @@ inline constexpr Bound kBounds[] = {
     {"subnets", 64, "subnets", "InfiniBand subnets that agents read."},
     {"subnet_frame_bytes", 32 << 20, "bytes", "Compressed snapshot of a subnet, from an agent."},
     {"subnet_snapshot_bytes", 256 << 20, "bytes", "Decompressed snapshot of a subnet."},
-    {"subnet_snapshot_memory", 1 << 30, "bytes", "Memory that a decoded snapshot of a subnet takes."},
+    {"subnet_snapshot_memory", 1 << 30, "bytes", "Memory of a decoded snapshot of a subnet."},
     {"SubnetSnapshot.nodes", 65'536, "elements", "Nodes of a subnet."},
     {"SubnetSnapshot.contradictions", 65'536, "elements", "Cables that contradict others."},
     {"SubnetSnapshot.silent", 65'536, "elements", "Ports of a subnet without an answer."},

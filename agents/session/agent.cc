@@ -87,7 +87,7 @@ void Agent::OnDisconnected(const Status& why, Moment now) {
   retry_after_ = {};
   if (round) backoff_ = std::min(backoff_ * 2, options_.backoff_max);
   output_.StopAllProbes("controller disconnected: " + why.message());
-  output_.OrderSubnet({});
+  OnSubnetOrder({});
 }
 
 // Whether a controller sent it that no longer leads. Then the stream ends.
@@ -99,7 +99,7 @@ bool Agent::IsOutdated(const v1::ControllerMessage& message, Moment now) {
   state_ = State::kHangingUp;
   disconnected_since_ = now.steady;
   output_.StopAllProbes("the controller no longer leads");
-  output_.OrderSubnet({});
+  OnSubnetOrder({});
   output_.HangUp();
   return true;
 }
@@ -121,7 +121,7 @@ void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
       sent_.reset();
       return SendState();
     case v1::ControllerMessage::kMeshAssignment: return OnMeshOrder(message.mesh_assignment());
-    case v1::ControllerMessage::kSubnetOrder: return output_.OrderSubnet(message.subnet_order());
+    case v1::ControllerMessage::kSubnetOrder: return OnSubnetOrder(message.subnet_order());
     case v1::ControllerMessage::kWelcome:
     case v1::ControllerMessage::kRetryLater:
     case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
@@ -150,6 +150,11 @@ void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
 void Agent::OnMeshOrder(const v1::MeshAssignment& order) {
   in_mesh_ = !order.ports().empty();
   output_.OrderMesh(order);
+}
+
+void Agent::OnSubnetOrder(const v1::SubnetOrder& order) {
+  const bool read = !order.device().empty();
+  if (std::exchange(reads_subnet_, read) || read) output_.OrderSubnet(order);
 }
 
 // Without a controller the mesh has no receiver and would never end.

@@ -74,6 +74,7 @@ class Agent {
   bool IsOutdated(const v1::ControllerMessage& message, Moment now);
   void OnWelcome(const v1::Welcome& welcome, Moment now);
   void OnMeshOrder(const v1::MeshAssignment& order);
+  void OnSubnetOrder(const v1::SubnetOrder& order);
   void EndOrphanedMesh(Moment now);
   SteadyTime NextOfState() const;
   void SendState();  // The whole snapshot, the changes, or a confirmation that nothing changed.
@@ -88,6 +89,7 @@ class Agent {
   SteadyTime streaming_since_{};
   SteadyTime disconnected_since_{};  // While not streaming
   bool in_mesh_ = false;
+  bool reads_subnet_ = false;
   Duration backoff_{};
   Duration spread_{};         // Of the next dial, by the controller
   Duration retry_after_{};    // By the controller that refused the session

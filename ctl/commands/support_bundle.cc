@@ -133,6 +133,7 @@ Result<Output> RunSupportBundle(Client& client, const Arguments& arguments, Stre
   bundle.AddList<v1::ListRulesResponse>("rules.json", v1::ListRulesRequest());
   bundle.AddList<v1::ListCampaignsResponse>("campaigns.json", v1::ListCampaignsRequest());
   bundle.AddList<v1::ListSchedulesResponse>("schedules.json", v1::ListSchedulesRequest());
+  bundle.AddList<v1::ListSubnetsResponse>("subnets.json", v1::ListSubnetsRequest());
   bundle.AddList<v1::ListCertificatesResponse>("certificates.json", v1::ListCertificatesRequest());
   bundle.AddCall<v1::MeshStatus>("mesh.json", v1::GetMeshRequest());
   const std::vector<std::string> names =

@@ -355,18 +355,6 @@ void Controller::OnGone(SessionId id, const std::string& reason, Moment now) {
   Lose(node, "connection closed: " + reason, now);
 }
 
-void Controller::Lose(const std::string& node, const std::string& reason, Moment now) {
-  const fleet::NodeRecord* const record = state_->fleet.Find(node);
-  if (record != nullptr && record->state == v1::NODE_STATE_CONNECTED) {
-    state_->fleet.MarkLost(node, reason, now);
-    PublishNode(node, now);
-    state_->evaluator.MarkChanged(node);
-  }
-  state_->campaigns.OnLost(node, reason, now);
-  state_->mesh.OnLost(node, now);
-  state_->subnets.OnLost(node, now);
-}
-
 void Controller::PublishNode(const std::string& node, Moment now) {
   const v1::NodeSummary summary =
       Summarize(*state_->fleet.Find(node), state_->findings.FailingOn(node));

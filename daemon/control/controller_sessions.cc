@@ -135,4 +135,16 @@ Status Controller::OnExcess(SessionId id, const Excess& excess, Moment now) {
   return status.In(node);
 }
 
+void Controller::Lose(const std::string& node, const std::string& reason, Moment now) {
+  const fleet::NodeRecord* const record = state_->fleet.Find(node);
+  if (record != nullptr && record->state == v1::NODE_STATE_CONNECTED) {
+    state_->fleet.MarkLost(node, reason, now);
+    PublishNode(node, now);
+    state_->evaluator.MarkChanged(node);
+  }
+  state_->campaigns.OnLost(node, reason, now);
+  state_->mesh.OnLost(node, now);
+  state_->subnets.OnLost(node, now);
+}
+
 }  // namespace fabric::control

@@ -88,6 +88,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine, public Me
   void StopProbe(const v1::ProbeStop& stop) override { runner_.Stop(stop); }
   void StopAllProbes(const std::string& reason) override { runner_.StopAll(reason); }
   void OrderMesh(const v1::MeshAssignment& order) override { mesh_.SetOrder(order); }
+  void OrderSubnet(const v1::SubnetOrder&) override {}  // Simulated nodes read no subnet.
 
   // ProbeMachine and MeshMachine
   std::uint32_t number() const override { return number_; }

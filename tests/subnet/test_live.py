@@ -1,5 +1,5 @@
-"""Agents read a subnet for fabricd: a real ibsim and opensm, fabricd, and two agents whose ports are
-in the subnet. The subnet is found without settings, faults become findings, another agent takes
+"""Agents read a subnet for fabricd: a real ibsim and opensm, fabricd, and two agents with ports in
+the subnet. The subnet is found without settings, faults become findings, another agent takes
 over, and a subnet that no agent can read is UNKNOWN."""
 
 import json

@@ -45,7 +45,7 @@ Status NoSnapshot(const State& state, const std::string& name) {
 
 Status GetSubnetSnapshot(State& state, const v1::GetSubnetSnapshotRequest& request,
                          v1::SubnetPart& part, Moment) {
-  const auto frame = state.subnets.FrameOf(request.name());
+  const subnet::Frame* const frame = state.subnets.FrameOf(request.name());
   if (frame == nullptr) return NoSnapshot(state, request.name());
   if (request.digest() != 0 && request.digest() != frame->digest)
     return {Code::kFailedPrecondition,

@@ -112,7 +112,11 @@ void SubnetLeases::OnPart(const Session& session, const v1::SubnetPart& part, Mo
   if (!part.error().empty()) return Fail(lease, part.error(), now);
   const Result<bool> complete = lease.parts.Add(part);
   if (!complete.ok()) return Fail(lease, complete.status().message(), now);
-  if (*complete) news_.push_back({name, lease.holder->Name(), lease.parts.Take()});
+  if (!*complete) return;
+  // At most one frame of each subnet waits. If its prefix was replaced, the subnet is ordered
+  // again.
+  std::erase_if(news_, [&](const SubnetNews& each) { return each.subnet == at->first; });
+  news_.push_back({name, lease.holder->Name(), lease.parts.Take()});
 }
 
 void SubnetLeases::OnDecoded(const std::string& subnet, Result<SubnetContent> content, Moment now) {
@@ -235,9 +239,9 @@ std::map<std::string, std::string> SubnetLeases::Problems() const {
   return problems;
 }
 
-std::shared_ptr<const subnet::Frame> SubnetLeases::FrameOf(const std::string& subnet) const {
+const subnet::Frame* SubnetLeases::FrameOf(const std::string& subnet) const {
   const auto at = leases_.find(subnet);
-  return at == leases_.end() || !at->second.content ? nullptr : at->second.content->frame;
+  return at == leases_.end() || !at->second.content ? nullptr : &at->second.content->frame;
 }
 
 }  // namespace fabric::control

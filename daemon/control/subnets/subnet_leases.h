@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -30,9 +29,9 @@ namespace fabric::control {
 
 // What a snapshot contains, for the leases and the API.
 struct SubnetContent {
-  v1::SubnetInfo info;                         // Without name, source and problem
-  std::unordered_set<std::uint64_t> ports;     // GUIDs of the adapter ports
-  std::shared_ptr<const subnet::Frame> frame;  // Without a prefix
+  v1::SubnetInfo info;                      // Without name, source and problem
+  std::unordered_set<std::uint64_t> ports;  // GUIDs of the adapter ports
+  subnet::Frame frame;                      // Without a prefix
 };
 
 // News about a subnet for the thread that decodes snapshots.
@@ -65,7 +64,7 @@ class SubnetLeases {
   // Why a subnet that was read before is not read now, by name.
   std::map<std::string, std::string> Problems() const;
   // nullptr: no such subnet, or not read yet.
-  std::shared_ptr<const subnet::Frame> FrameOf(const std::string& subnet) const;
+  const subnet::Frame* FrameOf(const std::string& subnet) const;
 
  private:
   // A port that can read its subnet.

@@ -36,6 +36,9 @@ class Output final : public AgentOutput {
   void OrderMesh(const v1::MeshAssignment& order) override {
     Did("mesh of " + std::to_string(order.ports_size()) + " ports");
   }
+  void OrderSubnet(const v1::SubnetOrder& order) override {
+    Did("read the subnet of " + (order.device().empty() ? "no port" : order.device()));
+  }
 
   std::vector<std::string> Take() { return std::exchange(did_, {}); }
 

@@ -296,6 +296,23 @@ TEST_F(AgentTest, PassesOrdersOfTheMeshOn) {
   EXPECT_EQ(output.Take(), (Did{"mesh of 2 ports", "mesh of 0 ports"}));
 }
 
+v1::ControllerMessage SubnetOrder(const std::string& device) {
+  v1::ControllerMessage message;
+  message.mutable_subnet_order()->set_device(device);
+  return message;
+}
+
+// The controller gives the lease to another agent when the connection ends.
+TEST_F(AgentTest, ReadsASubnetOnlyWhileItIsConnected) {
+  Stream();
+  agent.OnMessage(SubnetOrder(""), At(seconds(1)));
+  agent.OnMessage(SubnetOrder("mlx5_0"), At(seconds(2)));
+  EXPECT_EQ(output.Take(), Did{"read the subnet of mlx5_0"}) << "nothing was to be ended";
+  agent.OnDisconnected(Status(Code::kUnavailable, "gone"), At(seconds(10)));
+  EXPECT_EQ(output.Take(),
+            (Did{"stop all probes: controller disconnected: gone", "read the subnet of no port"}));
+}
+
 TEST_F(AgentTest, EndsTheMeshWhenTheControllerStaysAway) {
   Stream();
   agent.OnMessage(MeshAssignment(2), At(seconds(1)));

@@ -46,6 +46,8 @@ constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
     {"CreateSchedule", v1::ROLE_OPERATOR},
     {"ListSchedules", v1::ROLE_VIEWER},
     {"GetSchedule", v1::ROLE_VIEWER},
+    {"ListSubnets", v1::ROLE_VIEWER},
+    {"GetSubnetSnapshot", v1::ROLE_VIEWER},
     {"RecheckFindings", v1::ROLE_OPERATOR},
     {"DeleteSchedule", v1::ROLE_OPERATOR},
     {"StartCertificate", v1::ROLE_OPERATOR},

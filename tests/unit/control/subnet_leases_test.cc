@@ -196,6 +196,14 @@ TEST_F(SubnetLeasesTest, AFrameThatCannotBeDecodedIsOrderedAgainOnce) {
   EXPECT_THAT(Known()[0], HasSubstr("another prefix"));
 }
 
+TEST_F(SubnetLeasesTest, OneFrameOfEachSubnetWaits) {
+  Connect(1);
+  (void)Look();
+  Send(1, "mlx5_0");
+  Send(1, "mlx5_0");
+  EXPECT_EQ(leases.TakeNews().size(), 1U);
+}
+
 TEST_F(SubnetLeasesTest, PartsOfOthersAreIgnored) {
   Connect(1);
   Connect(2);

@@ -111,6 +111,8 @@ struct Failure {
 // As it stands on a command line.
 std::string Required(const Option& option) {
   if (IsOperand(option)) return " x";
+  if (!option.choices.empty())
+    return Format(" --{} {}", option.name, option.choices.substr(0, option.choices.find('|')));
   return Format(" --{} {}", option.name, option.type == OptionType::kDuration ? "2h" : "x");
 }
 

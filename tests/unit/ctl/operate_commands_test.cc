@@ -149,7 +149,7 @@ TEST(SupportBundle, HasTheListsAndTheSnapshotsOfNodesWithFindings) {
   controller.Answer<v1::GetNodeResponse>() = FromText<v1::GetNodeResponse>(
       R"({"snapshot": {"host": {"kernel_command_line": "quiet rd.luks.key=hunter2 mlx=1"}}})");
   const Said said = RunWords("support-bundle --out " + tree.path() + "/b.tar", controller);
-  EXPECT_THAT(said.out, HasSubstr("/b.tar: 12 files, 1 snapshot."));
+  EXPECT_THAT(said.out, HasSubstr("/b.tar: 13 files, 1 snapshot."));
   std::ifstream file(tree.path() + "/b.tar");
   const std::string tar((std::istreambuf_iterator<char>(file)), {});
   for (const char* name :

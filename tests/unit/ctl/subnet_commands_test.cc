@@ -1,9 +1,10 @@
-// Commands about an InfiniBand subnet from files.
+// Commands about an InfiniBand subnet from files and from the controller.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "subnet/wire/snapshot_parts.h"
 #include "tests/testing/paths.h"
 #include "tests/testing/temp_tree.h"
 #include "tests/unit/ctl/fake_client.h"
@@ -36,12 +37,72 @@ class SubnetCommands : public ::testing::Test {
 TEST_F(SubnetCommands, SubnetCheckExitsWithOneForAFailure) {
   const Said healthy = Run("subnet check " + net);
   EXPECT_EQ(healthy.status, kExitOk) << healthy.err;
-  EXPECT_THAT(healthy.out, HasSubstr("8 nodes, 8 cables, 27 rules: "));
+  EXPECT_THAT(healthy.out, HasSubstr("8 nodes, 8 cables, 28 rules: "));
   EXPECT_THAT(healthy.out, HasSubstr("no forwarding tables: add the output of dump_lfts"));
   const Said failed = Run("subnet check -o json " + Edited(net, "lid 7 4xHDR", "lid 65535 4xHDR"));
   EXPECT_THAT(failed.out, HasSubstr("\"counts\": {"));
   EXPECT_THAT(Run("subnet check /not/there").err, HasSubstr("/not/there: No such file"));
   EXPECT_THAT(Run("subnet check --oversubscription x " + net).err, HasSubstr("saw 'x'"));
+}
+
+// A host and a switch, as parts of the controller.
+std::vector<v1::SubnetPart> PartsOfSmallSubnet() {
+  v1::SubnetSnapshot snapshot;
+  for (const auto type : {v1::SUBNET_NODE_TYPE_ADAPTER, v1::SUBNET_NODE_TYPE_SWITCH}) {
+    v1::SubnetNode& node = *snapshot.add_nodes();
+    const auto index = static_cast<std::uint32_t>(snapshot.nodes_size());
+    node.set_type(type);
+    node.set_guid(index);
+    node.set_port_count(1);
+    node.set_description(index == 1 ? "gpu-1 mlx5_0" : "leaf-1");
+    v1::SubnetPort& port = *node.add_ports();
+    port.set_number(1);
+    port.set_peer(index == 1 ? 2 : 1);
+    port.set_peer_port(1);
+  }
+  const auto frame = subnet::Compress(snapshot.SerializeAsString(), {});
+  std::vector<v1::SubnetPart> parts;
+  for (std::uint32_t i = 0; frame.ok() && i < subnet::PartsOf(*frame); ++i)
+    parts.push_back(subnet::PartOf(*frame, i));
+  return parts;
+}
+
+TEST_F(SubnetCommands, WithoutAFileTheControllersSnapshotIsUsed) {
+  v1::SubnetInfo& info = *controller.Answer<v1::ListSubnetsResponse>().add_subnets();
+  info.set_name("mlx5_0/1");
+  info.set_source("n3 mlx5_0/1");
+  info.set_message_bytes(100);
+  controller.Answers<v1::SubnetPart>() = PartsOfSmallSubnet();
+  const Said links = Run("subnet links");
+  EXPECT_EQ(links.status, kExitOk) << links.err;
+  EXPECT_THAT(links.out, HasSubstr("gpu-1"));
+  EXPECT_EQ(controller.LastRequest<v1::GetSubnetSnapshotRequest>().name(), "mlx5_0/1");
+  EXPECT_EQ(Run("subnet links --subnet rail9").status, kExitOk);
+  EXPECT_EQ(controller.LastRequest<v1::GetSubnetSnapshotRequest>().name(), "rail9");
+  EXPECT_THAT(Run("subnet links --subnet rail9 " + net).err,
+              HasSubstr("expected none with a FILE"));
+
+  // A damaged part.
+  controller.Answer<v1::SubnetPart>().mutable_data()->resize(5);
+  EXPECT_EQ(Run("subnet links").status, kExitUsage);
+
+  // Several subnets, and none that an agent reads.
+  *controller.Answer<v1::ListSubnetsResponse>().add_subnets() = info;
+  controller.Answer<v1::ListSubnetsResponse>().mutable_subnets(1)->set_name("mlx5_1/1");
+  EXPECT_THAT(Run("subnet links").err, HasSubstr("expected one of mlx5_0/1, mlx5_1/1"));
+  controller.Answer<v1::ListSubnetsResponse>().clear_subnets();
+  EXPECT_THAT(Run("subnet links").err, HasSubstr("expected a FILE"));
+}
+
+TEST_F(SubnetCommands, SubnetListShowsWhoReadsAndWhyNot) {
+  EXPECT_THAT(Run("subnet list").err, HasSubstr("There are no InfiniBand subnets"));
+  v1::SubnetInfo& info = *controller.Answer<v1::ListSubnetsResponse>().add_subnets();
+  info.set_name("mlx5_0/1");
+  info.set_problem("n3 mlx5_0/1: Permission denied");
+  const Said said = Run("subnet list");
+  EXPECT_THAT(said.out, HasSubstr("mlx5_0/1"));
+  EXPECT_THAT(said.out, HasSubstr("Permission denied"));
+  EXPECT_EQ(said.out.find(" 0 "), std::string::npos) << "numbers that are not known\n" << said.out;
 }
 
 TEST_F(SubnetCommands, SubnetCheckComparesWithASavedFile) {

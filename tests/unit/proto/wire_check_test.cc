@@ -99,13 +99,21 @@ TEST(WireCheck, BytesThatAreNotProtobufAreLeftToTheParser) {
     EXPECT_FALSE(Check().Check(wire).excess);
 }
 
+TEST(WireCheck, ATextCanHaveABoundOfItsOwn) {
+  v1::AgentMessage message;
+  message.mutable_subnet_part()->set_data(std::string(256 << 10, 'x'));
+  EXPECT_FALSE(Check().Check(message.SerializeAsString()).excess);
+  message.mutable_subnet_part()->mutable_data()->push_back('x');
+  EXPECT_EQ(ErrorOf(message), "SubnetPart.data: expected at most 262144 bytes, saw 262145");
+}
+
 TEST(WireCheck, UnknownFieldsTakeMemory) {
   std::string wire;
   while (wire.size() < 1 << 20) wire += "\xc8\x3e\x01";  // Field 1001
   EXPECT_EQ(Check().Check(wire).excess->bound->name, "agent_message_memory");
 }
 
-TEST(Bounds, NamesAreUniqueAndListsExist) {
+TEST(Bounds, NamesAreUniqueAndFieldsExist) {
   std::set<std::string_view> names;
   for (const Bound& bound : kBounds) {
     EXPECT_TRUE(names.insert(bound.name).second) << bound.name;
@@ -116,7 +124,8 @@ TEST(Bounds, NamesAreUniqueAndListsExist) {
     ASSERT_NE(type, nullptr) << bound.name;
     const auto* const field = type->FindFieldByName(std::string(bound.name.substr(dot + 1)));
     ASSERT_NE(field, nullptr) << bound.name;
-    EXPECT_TRUE(field->is_repeated()) << bound.name;
+    const bool text = field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING;
+    EXPECT_EQ(field->is_repeated() ? "elements" : text ? "bytes" : "", bound.unit) << bound.name;
   }
 }
 

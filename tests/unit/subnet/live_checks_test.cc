@@ -136,6 +136,21 @@ TEST(SubnetManagerPriority, FailsForATieAndForALowerMaster) {
   }
 }
 
+TEST(SubnetReadNow, IsUnknownWhileNoAgentReadsTheSubnet) {
+  const Subnet subnet = LiveSubnet().With([](Builder&) {});
+  const auto verdicts = [&](const std::string& not_read_now) {
+    std::vector<std::string> titles;
+    for (const v1::Finding& finding :
+         Evaluate(subnet, nullptr, {.not_read_now = not_read_now}).findings)
+      if (finding.rule() == "subnet_read_now")
+        titles.push_back(finding.verdict() == v1::VERDICT_UNKNOWN ? finding.title() : "a failure");
+    return titles;
+  };
+  EXPECT_THAT(verdicts(""), IsEmpty());
+  EXPECT_THAT(verdicts("read at noon: n3 is lost"),
+              ElementsAre(HasSubstr("read at noon: n3 is lost")));
+}
+
 TEST(SubnetNodesAnswer, NamesThePortOfASilentDevice) {
   LiveSubnet live;
   const Subnet subnet = live.With([&](Builder& builder) {
