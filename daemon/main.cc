@@ -13,11 +13,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/log.h"
@@ -182,6 +184,15 @@ Result<std::unique_ptr<SiteAccess>> OpenSite(const Settings& settings, const Tra
   return site;
 }
 
+// The database can fail while this controller takes over, for example because it fails over itself.
+// Returns 0, to stand by again; other failures end the program.
+Result<int> StandByAgain(const Status& failure, const Leadership* leadership) {
+  if (leadership == nullptr || failure.code() != Code::kUnavailable) return failure;
+  log::Warning("cannot take over, standing by again: {}", failure.message());
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  return 0;
+}
+
 // Returns the signal that ends the program; 0: another controller leads now, serve again.
 Result<int> Serve(const Settings& settings, const std::vector<std::string>& arguments,
                   WallTime started, const sigset_t& ending_signals) {
@@ -201,8 +212,9 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
                                                  transport->http_scheme(), ending_signals));
     if (signal != 0) return signal;
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
-                   OpenStore(settings, leadership.get(), clock.Now().wall));
+  const auto opened = OpenStore(settings, leadership.get(), clock.Now().wall);
+  if (!opened.ok()) return StandByAgain(opened.status(), leadership.get());
+  const std::unique_ptr<store::Store>& store = *opened;
   ASSIGN_OR_RETURN(const std::unique_ptr<SigningKeys> keys, SigningKeys::Open(settings));
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
   events.Subscribe(operator_log);
@@ -217,7 +229,8 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
   options.custom_rules = std::move(policy.custom_rules);
   options.certificates.key = keys->current();
   control::Controller controller(options, *store, leader_agents, events, clock.Now());
-  RETURN_IF_ERROR(controller.Load(clock.Now()));
+  if (const Status loaded = controller.Load(clock.Now()); !loaded.ok())
+    return StandByAgain(loaded, leadership.get());
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
     log::Error("{}: {} rows cannot be decoded and are skipped", store->path(), rows);
   ASSIGN_OR_RETURN(const subnet::Expectations expected, SubnetExpectations(settings));

@@ -88,6 +88,7 @@ class Proxy:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fabric-px-"))
         self.target = str(server.home / ".s.PGSQL.5432")
         self.open = True
+        self.refuse = 0  # So many new connections are closed at once.
         self.pairs = []
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(self.folder / ".s.PGSQL.5432"))
@@ -100,6 +101,10 @@ class Proxy:
                 client, _ = self.listener.accept()
             except OSError:
                 return
+            if self.refuse > 0:
+                self.refuse -= 1
+                client.close()
+                continue
             server = socket.socket(socket.AF_UNIX)
             try:
                 server.connect(self.target)

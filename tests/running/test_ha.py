@@ -249,6 +249,19 @@ class HighAvailability(unittest.TestCase):
         self.a.start()
         self.until(lambda: self.a.call("/v1/version")[0] == 503, "a stands by")
 
+    def test_the_database_fails_during_the_take_over(self):
+        self.a.end()
+        self.until(self.b.leads, "b leads")
+        # It has its connection for the lease; the next ones are refused.
+        self.a.start()
+        self.until(lambda: self.a.call("/v1/version")[0] == 503, "a stands by")
+        self.proxy.refuse = 3
+        self.b.end()
+        self.until(self.a.leads, "a leads")
+        self.assertIsNone(self.a.process.poll(), "it is the same process")
+        self.assertIn("cannot take over, standing by again", self.a.log.read_text())
+        self.assertTrue(self.silence(self.a))
+
     def test_the_leader_ends_well(self):
         began = time.monotonic()
         self.a.signal(signal.SIGTERM)
