@@ -73,6 +73,15 @@ std::optional<std::uint32_t> VendorOf(const Match& match) {
   return vendor.ok() ? std::optional(*vendor) : std::nullopt;
 }
 
+// The vendor codes of other drivers have other meanings.
+bool MayBeMlx5(std::string_view hca) {
+  constexpr std::string_view kOthers[] = {"bnxt_re", "irdma", "i40iw", "efa",  "ionic",
+                                          "hns_",    "erdma", "qedr",  "iw_",  "cxgb",
+                                          "rxe",     "siw",   "mana",  "rdmap"};
+  return std::ranges::none_of(kOthers,
+                              [&](std::string_view name) { return hca.starts_with(name); });
+}
+
 Problem ProblemOf(const Match& match) {
   const Message& message = *match.message;
   Problem problem;
@@ -100,7 +109,8 @@ Problem ProblemOf(const Match& match) {
   if (const auto vendor = VendorOf(match)) {
     problem.id += Format("_{}", *vendor);
     problem.title += Format(", vendor {:#x}", *vendor);
-    if (const std::string_view said = VendorSyndrome(*vendor); !said.empty())
+    if (const std::string_view said = VendorSyndrome(*vendor);
+        !said.empty() && MayBeMlx5(match.fields.hca))
       problem.meaning += Format(" Vendor's syndrome: {}.", said);
   }
   problem.title += ")";

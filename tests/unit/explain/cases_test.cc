@@ -10,6 +10,7 @@ namespace fabric::explain {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -161,6 +162,19 @@ TEST(Case, AcsBreaksGpuDirect) {
   EXPECT_EQ(FirstCause(log), "acs");
   EXPECT_EQ(FirstRule(log), "acs_off_between_gpu_and_nic");
   EXPECT_EQ(FirstCause(" Failed status 4: wr_id 0 syndrom 0x51\n"), "acs");
+}
+
+// Vendor codes of other drivers are not syndromes of mlx5.
+TEST(Case, AVendorCodeIsExplainedForItsDriver) {
+  const auto meaning = [](const std::string& hca) {
+    return Explained(Format("{}Got completion from peer 10.9.0.2<5> with status=5 opcode=129 len=0 "
+                            "vendor err 249 (Recv) hca {}\n",
+                            kWarn, hca))
+        .problems(0)
+        .meaning();
+  };
+  EXPECT_THAT(meaning("mlx5_1"), HasSubstr("syndrome: mlx5: flushed"));
+  EXPECT_THAT(meaning("bnxt_re2"), ::testing::Not(HasSubstr("syndrome")));
 }
 
 TEST(Case, GpuInitiatedQueuePairsRideALossyPriority) {
