@@ -47,7 +47,7 @@ Status Controller::OnHello(SessionId id, const v1::Hello& hello, Moment now) {
     state_->sessions.Remove(old, now);
     state_->campaigns.OnLost(node, "agent reconnected", now);
     state_->mesh.OnLost(node, now);
-    state_->subnets.OnLost(node, now);
+    state_->subnets.OnLost(node);
   }
   Session& session = state_->sessions.Add(id, hello, now);
   session.replaced = replaced;
@@ -144,7 +144,7 @@ void Controller::Lose(const std::string& node, const std::string& reason, Moment
   }
   state_->campaigns.OnLost(node, reason, now);
   state_->mesh.OnLost(node, now);
-  state_->subnets.OnLost(node, now);
+  state_->subnets.OnLost(node);
 }
 
 }  // namespace fabric::control

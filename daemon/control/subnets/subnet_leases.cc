@@ -10,8 +10,9 @@
 namespace fabric::control {
 namespace {
 
-// Looking for ports takes time for each node.
-constexpr Duration kLookEvery = std::chrono::seconds(2);
+// How often leases are looked at, and all ports of the fleet, which takes time for each node.
+constexpr Duration kLookEvery = std::chrono::seconds(1);
+constexpr Duration kLookAtPortsEvery = std::chrono::seconds(10);
 
 bool IsReadable(const v1::Port& port) {
   return port.link_layer() == v1::LINK_LAYER_INFINIBAND && port.state() == v1::PORT_STATE_ACTIVE;
@@ -29,32 +30,32 @@ std::string SubnetLeases::Candidate::Name() const {
 SubnetLeases::SubnetLeases(Duration interval, const fleet::Sites& sites, Sessions& agents)
     : interval_(interval), sites_(sites), agents_(agents) {}
 
-// In the order of their names.
-std::vector<SubnetLeases::Candidate> SubnetLeases::Candidates(const fleet::Fleet& fleet) const {
+// Of ports in no known subnet; with `all`, also of the others. In the order of the nodes.
+std::vector<SubnetLeases::Candidate> SubnetLeases::Candidates(const fleet::Fleet& fleet,
+                                                              bool all) const {
   std::vector<Candidate> candidates;
-  for (const auto& [id, session] : agents_.all()) {
-    if (!session.reads_subnets || !session.reported || session.silent) continue;
-    const fleet::NodeRecord* const record = fleet.Find(session.node.name());
-    if (record == nullptr) continue;
-    for (const v1::RdmaDevice& device : record->snapshot.rdma_devices()) {
+  for (const auto& [node, record] : fleet.nodes()) {
+    const Session* const session = agents_.Usable(node);
+    if (session == nullptr || !session->reads_subnets) continue;
+    for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
       if (device.function().kind() == v1::FUNCTION_KIND_VIRTUAL) continue;  // May not send SMPs
-      for (const v1::Port& port : device.ports())
-        if (const auto guid = ParseGuid(port.port_guid()); guid.ok() && IsReadable(port))
-          candidates.push_back({.session = id,
-                                .node = record->name,
-                                .device = device.name(),
-                                .port = port.number(),
-                                .guid = guid->value()});
+      for (const v1::Port& port : device.ports()) {
+        const auto guid = ParseGuid(port.port_guid());
+        if (!guid.ok() || !IsReadable(port) || (!all && IsKnown(guid->value()))) continue;
+        candidates.push_back({.session = session->id,
+                              .node = node,
+                              .device = device.name(),
+                              .port = port.number(),
+                              .guid = guid->value()});
+      }
     }
   }
-  std::ranges::sort(candidates, {}, &Candidate::Name);
   return candidates;
 }
 
-bool SubnetLeases::IsKnown(const Candidate& candidate) const {
-  return sites_.infiniband().HasPort(candidate.guid) ||
-         std::ranges::any_of(leases_,
-                             [&](const auto& each) { return each.second.HasPort(candidate.guid); });
+bool SubnetLeases::IsKnown(std::uint64_t guid) const {
+  return sites_.infiniband().HasPort(guid) ||
+         std::ranges::any_of(leases_, [&](const auto& each) { return each.second.HasPort(guid); });
 }
 
 bool SubnetLeases::MayTry(const Candidate& candidate, Moment now) const {
@@ -89,15 +90,14 @@ void SubnetLeases::Fail(Lease& lease, std::string why, Moment now) {
   changed_ = true;
 }
 
-void SubnetLeases::OnLost(const std::string& node, Moment now) {
+void SubnetLeases::OnLost(const std::string& node) {
   changed_ = true;
   for (auto& [name, lease] : leases_)
     if (lease.holder && lease.holder->node == node) {
       lease.problem = lease.holder->Name() + ": the agent is not connected";
       lease.holder.reset();
-      looked_at_ = {};
+      looked_at_ = {};  // Another port takes over at once.
     }
-  std::erase_if(retry_at_, [&](const auto& each) { return each.second <= now.steady; });
 }
 
 void SubnetLeases::OnPart(const Session& session, const v1::SubnetPart& part, Moment now) {
@@ -167,7 +167,7 @@ void SubnetLeases::DropDoubles(const std::string& subnet) {
 // of its port only.
 bool SubnetLeases::CanHold(const Candidate& candidate, const Lease& lease) const {
   if (lease.content) return lease.HasPort(candidate.guid);
-  return candidate.Port() == lease.port && !IsKnown(candidate);
+  return candidate.Port() == lease.port && !IsKnown(candidate.guid);
 }
 
 void SubnetLeases::FillVacant(const std::vector<Candidate>& candidates, Moment now) {
@@ -183,7 +183,7 @@ void SubnetLeases::FillVacant(const std::vector<Candidate>& candidates, Moment n
 // One first reading at a time for ports with the same name, which are one rail as a rule.
 void SubnetLeases::AddNew(const std::vector<Candidate>& candidates, Moment now) {
   for (const Candidate& candidate : candidates) {
-    if (IsKnown(candidate) || !MayTry(candidate, now)) continue;
+    if (IsKnown(candidate.guid) || !MayTry(candidate, now)) continue;
     const bool pending = std::ranges::any_of(leases_, [&](const auto& each) {
       return !each.second.content && each.second.port == candidate.Port();
     });
@@ -204,9 +204,11 @@ void SubnetLeases::Tick(const fleet::Fleet& fleet, Moment now) {
     if (lease.holder && now.steady >= lease.due) Fail(lease, "no snapshot arrived in time", now);
     vacant |= !lease.holder;
   }
-  if (!changed_ && !vacant) return;
-  changed_ = false;
-  const std::vector<Candidate> candidates = Candidates(fleet);
+  const bool due = changed_ && now.steady - looked_at_ports_ >= kLookAtPortsEvery;
+  if (!due && !vacant) return;
+  changed_ = changed_ && !due;
+  if (due) looked_at_ports_ = now.steady;
+  const std::vector<Candidate> candidates = Candidates(fleet, vacant);
   // No port is left for a first reading that failed, or its subnet is known by now.
   std::erase_if(leases_, [&](const auto& each) {
     const Lease& lease = each.second;
@@ -216,8 +218,8 @@ void SubnetLeases::Tick(const fleet::Fleet& fleet, Moment now) {
   });
   FillVacant(candidates, now);
   AddNew(candidates, now);
-  // Those that failed are tried again.
-  changed_ = !retry_at_.empty();
+  std::erase_if(retry_at_, [&](const auto& each) { return each.second <= now.steady; });
+  changed_ |= !retry_at_.empty();  // Those that failed are tried again.
 }
 
 std::vector<v1::SubnetInfo> SubnetLeases::All() const {

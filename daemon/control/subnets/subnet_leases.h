@@ -53,7 +53,7 @@ class SubnetLeases {
 
   void OnFleetChange() { changed_ = true; }
   void OnPart(const Session& session, const v1::SubnetPart& part, Moment now);
-  void OnLost(const std::string& node, Moment now);
+  void OnLost(const std::string& node);
   void Tick(const fleet::Fleet& fleet, Moment now);
 
   std::vector<SubnetNews> TakeNews() { return std::exchange(news_, {}); }
@@ -97,8 +97,8 @@ class SubnetLeases {
   };
   using Leases = std::map<std::string, Lease>;  // By the name of the subnet
 
-  std::vector<Candidate> Candidates(const fleet::Fleet& fleet) const;
-  bool IsKnown(const Candidate& candidate) const;
+  std::vector<Candidate> Candidates(const fleet::Fleet& fleet, bool all) const;
+  bool IsKnown(std::uint64_t guid) const;  // In a subnet that is read or comes from files
   void Grant(Lease& lease, const Candidate& candidate, Moment now);
   void Order(const Candidate& holder, bool read);
   void Fail(Lease& lease, std::string why, Moment now);
@@ -116,6 +116,7 @@ class SubnetLeases {
   std::vector<SubnetNews> news_;
   bool changed_ = true;
   SteadyTime looked_at_{};
+  SteadyTime looked_at_ports_{};
 };
 
 }  // namespace fabric::control

@@ -51,7 +51,7 @@ class SubnetLeasesTest : public ::testing::Test {
   }
   void Disconnect(std::uint32_t number) {
     sessions.Remove(SessionId(number), now);
-    leases.OnLost(Format("n{}", number), now);
+    leases.OnLost(Format("n{}", number));
   }
   static v1::NodeSnapshot Node(std::uint32_t number, std::uint32_t rails) {
     return testing::InfinibandNode({.number = number, .rails = rails, .gpu = false});
@@ -62,7 +62,7 @@ class SubnetLeasesTest : public ::testing::Test {
   }
 
   // The orders of the next look.
-  std::vector<std::string> Look(Duration after = 2s) {
+  std::vector<std::string> Look(Duration after = 10s) {
     now.steady += after;
     now.wall += after;
     sink.orders.clear();
