@@ -51,6 +51,17 @@ void CopyTables(const v1::SubnetSnapshot& from, v1::SubnetSnapshot& to) {
   }
 }
 
+// Rates over seconds need no more, and equal times take no room in a compressed snapshot.
+void RoundTimes(v1::SubnetSnapshot& snapshot) {
+  constexpr std::int32_t kTenthOfSecond = 100'000'000;  // In nanoseconds
+  for (v1::SubnetNode& node : *snapshot.mutable_nodes())
+    for (v1::SubnetPort& port : *node.mutable_ports()) {
+      if (!port.has_counters()) continue;
+      auto& at = *port.mutable_counters()->mutable_at();
+      at.set_nanos(at.nanos() - at.nanos() % kTenthOfSecond);
+    }
+}
+
 const v1::SubnetNode* FindNode(const v1::SubnetSnapshot& sorted, std::uint64_t guid) {
   const auto found = std::lower_bound(
       sorted.nodes().begin(), sorted.nodes().end(), guid,
@@ -117,6 +128,7 @@ Result<v1::SubnetSnapshot> SubnetWatch::Read(MadTransport& transport, const std:
     tables = true;
     ASSIGN_OR_RETURN(snapshot, ReadOnce(transport, tables, stop));
   }
+  RoundTimes(snapshot);
   if (last_) CopyFirstCounters(*last_, snapshot);
   if (tables)
     tables_at_ = now;
