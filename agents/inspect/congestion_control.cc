@@ -68,15 +68,21 @@ class Settings {
     return static_cast<std::uint32_t>(*value);
   }
 
+  // All that the driver has, or none when one is refused.
   template <std::size_t N>
   void Parameters(const std::string& below, const std::array<std::string_view, N>& names,
                   v1::CongestionControl& to) {
+    const int refused_before = refused_;
+    const int size_before = to.parameters_size();
     for (const std::string_view name : names)
       if (const auto value = Read(below + std::string(name))) AddParameter(name, *value, to);
+    if (refused_ > refused_before)
+      to.mutable_parameters()->DeleteSubrange(size_before, to.parameters_size() - size_before);
   }
 
  private:
   std::nullopt_t Fail(const std::string& name, const Status& status) {
+    if (status.code() != Code::kUnimplemented) ++refused_;
     if (failed_++ == 0) {
       first_failed_ = name;
       failure_ = status;
@@ -86,6 +92,7 @@ class Settings {
 
   const Attributes& files_;
   int failed_ = 0;
+  int refused_ = 0;  // Without those that the driver does not have
   std::string first_failed_;
   Status failure_;
 };

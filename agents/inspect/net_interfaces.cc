@@ -112,15 +112,21 @@ void ReadDriver(const Host& host, const Attributes& files, v1::NetInterface& net
   if (version.ok()) SetIfText(*version, [&](const auto& text) { netdev.set_driver_version(text); });
 }
 
-// Of the live machine only; drivers without them are none the worse.
-void ReadLinkSettings(const Host& host, v1::NetInterface& netdev) {
-  if (const Result<host::LinkSettings> link = host.ethtool.Link(netdev.name()); link.ok()) {
+// Of the live machine only. A driver without these settings is healthy: no gap.
+void ReadLinkSettings(const Host& host, const Gaps& gaps, v1::NetInterface& netdev) {
+  const Result<host::LinkSettings> link = host.ethtool.Link(netdev.name());
+  if (link.ok()) {
     netdev.set_autonegotiation(link->autonegotiation);
     if (link->lanes) netdev.set_lanes(*link->lanes);
     if (link->speed_max_bps) netdev.set_speed_max_bps(*link->speed_max_bps);
   }
-  if (const Result<std::string> fec = host.ethtool.Fec(netdev.name()); fec.ok())
-    netdev.set_fec(*fec);
+  const Result<std::string> fec = host.ethtool.Fec(netdev.name());
+  if (fec.ok()) netdev.set_fec(*fec);
+  for (const Status& status : {link.status(), fec.status()}) {
+    const Code code = status.code();
+    if (status.ok() || code == Code::kUnimplemented || code == Code::kNotFound) continue;
+    return gaps.Add("netlink ethtool " + netdev.name(), status);
+  }
 }
 
 // dev_port is the one that drivers fill in now; old ones had dev_id, in hexadecimal.
@@ -135,7 +141,7 @@ void ReadPortIndex(const Dir& files, v1::NetInterface& netdev) {
   if (index) netdev.set_port_index(*index);
 }
 
-void InspectNetdev(const Host& host, const Attributes& files, bool carries_rdma,
+void InspectNetdev(const Host& host, const Attributes& files, const Gaps& gaps, bool carries_rdma,
                    v1::NetInterface& netdev) {
   if (auto index = files.Parsed("ifindex", ParseDecimal<std::uint32_t>)) netdev.set_index(*index);
   if (auto mac = files.Parsed("address", ParseMac)) netdev.set_mac(*mac);
@@ -150,7 +156,7 @@ void InspectNetdev(const Host& host, const Attributes& files, bool carries_rdma,
   ReadPortIndex(files.dir(), netdev);
   ReadLink(files, carries_rdma, netdev);
   ReadDriver(host, files, netdev);
-  ReadLinkSettings(host, netdev);
+  ReadLinkSettings(host, gaps, netdev);
 }
 
 // Links to the netdevs above and below, by their names alone.
@@ -208,7 +214,7 @@ Status InspectNetInterfaces(const Host& host, v1::NodeSnapshot& out) {
     if (!entries.ok() || !Matters(out, name, files->dir(), *entries)) continue;
     v1::NetInterface& netdev = *out.add_net_interfaces();
     netdev.set_name(name);
-    InspectNetdev(host, *files, CarriesRdma(out, name), netdev);
+    InspectNetdev(host, *files, gaps, CarriesRdma(out, name), netdev);
     ReadNeighbours(*entries, netdev);
   }
   if (!out.net_interfaces().empty()) AddAddresses(host, out);

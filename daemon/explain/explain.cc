@@ -279,14 +279,20 @@ class Explainer::Log {
                  Problem& problem) {
     using enum Hint::Weight;
     if (!fields.local_gid.empty() || !fields.remote_gid.empty()) problem.roce = true;
+    // One line with a link-local GID outweighs others without.
+    const auto is_about_gids = [](const Hint& hint) { return hint.cause == kGidNotRoutable; };
     for (const auto& [side, gid] :
-         {std::pair("local", fields.local_gid), std::pair("remote", fields.remote_gid)})
-      if (IsLinkLocal(gid))
-        problem.Add({.cause = kGidNotRoutable,
-                     .weight = kStrong,
-                     .evidence = EvidenceAt(where, Format("{} GID {} is link-local", side, gid))});
+         {std::pair("local", fields.local_gid), std::pair("remote", fields.remote_gid)}) {
+      if (!IsLinkLocal(gid)) continue;
+      std::erase_if(problem.hints, [&](const Hint& hint) {
+        return is_about_gids(hint) && hint.weight == kAgainst;
+      });
+      problem.Add({.cause = kGidNotRoutable,
+                   .weight = kStrong,
+                   .evidence = EvidenceAt(where, Format("{} GID {} is link-local", side, gid))});
+    }
     const bool any = !fields.local_gid.empty() || !fields.remote_gid.empty();
-    if (any && !IsLinkLocal(fields.local_gid) && !IsLinkLocal(fields.remote_gid))
+    if (any && std::ranges::none_of(problem.hints, is_about_gids))
       problem.Add({.cause = kGidNotRoutable, .weight = kAgainst, .evidence = {}});
     const std::string_view local = Subnet24(fields.local_gid);
     const std::string_view remote = Subnet24(fields.remote_gid);

@@ -22,7 +22,7 @@ struct Hint {
   enum class Weight : std::uint8_t {
     kStrong,  // Moves the cause to the front
     kWeak,    // Moves it behind strong ones
-    kAgainst  // Moves it to the end
+    kAgainst  // Refutes it: moves it to the end
   };
   Cause cause;
   Weight weight;

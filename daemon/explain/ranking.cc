@@ -131,29 +131,27 @@ std::vector<Cause> OrderedCauses(const Problem& problem, const Context& context)
   };
   for (const Cause cause : problem.causes)
     if (cause != kNone) place(cause, ordered.size());
-  const auto strong = [&](Cause cause) {
+  const auto has = [&](Cause cause, Hint::Weight weight) {
     return std::ranges::any_of(problem.hints, [&](const Hint& hint) {
-      return hint.cause == cause && hint.weight == Hint::Weight::kStrong;
+      return hint.cause == cause && hint.weight == weight;
     });
   };
-  for (const Hint& hint : problem.hints)
-    if (hint.weight == Hint::Weight::kAgainst && std::ranges::count(ordered, hint.cause) > 0)
-      place(hint.cause, ordered.size());
+  const auto refuted = [&](Cause cause) { return has(cause, Hint::Weight::kAgainst); };
   std::size_t front = 0;
   for (const Hint& hint : problem.hints)
-    if (hint.weight == Hint::Weight::kStrong && CanBe(hint.cause, problem, context))
+    if (hint.weight == Hint::Weight::kStrong && !refuted(hint.cause) &&
+        CanBe(hint.cause, problem, context))
       place(hint.cause, front++);
-  const auto against = [&](Cause cause) {
-    return std::ranges::any_of(problem.hints, [&](const Hint& hint) {
-      return hint.cause == cause && hint.weight == Hint::Weight::kAgainst;
-    });
-  };
   const auto second = static_cast<std::ptrdiff_t>(std::max<std::size_t>(front, 1));
   for (const Hint& hint : problem.hints) {
-    if (hint.weight != Hint::Weight::kWeak || strong(hint.cause) || against(hint.cause)) continue;
+    if (hint.weight != Hint::Weight::kWeak || has(hint.cause, Hint::Weight::kStrong) ||
+        refuted(hint.cause))
+      continue;
     if (std::ranges::find(ordered, hint.cause) - ordered.begin() > second || ordered.empty())
       place(hint.cause, static_cast<std::size_t>(second));
   }
+  std::ranges::stable_partition(ordered, [&](Cause cause) { return !refuted(cause); });
+  if (!ordered.empty() && refuted(ordered.front())) ordered.clear();
   return ordered;
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/rule.h"
+#include "proto/names.h"
 
 namespace fabric::rules {
 namespace {
@@ -54,6 +55,29 @@ std::string KeyOf(const EqualityRule& equality, const Group& group) {
   if (!group.like.empty()) key = Format("{} {}", key, group.like);
   if (group.part != 0) key = Format("{} {:x}", key, group.part);
   return key;
+}
+
+std::string Incomparable(const EqualityRule& equality, const Member& member, const Member& other) {
+  return equality.incomparable == nullptr ? std::string() : equality.incomparable(member, other);
+}
+
+void AddUnknown(const EqualityRule& equality, v1::Subject subject, const Member& member,
+                const Member& other, const std::string& why, std::string_view key, Verdicts& out) {
+  out.Unknown(
+      std::move(subject), Format("{} cannot be compared completely: {}", equality.what, why),
+      {ToEvidence(*member.node->node, {.what = std::string(equality.what),
+                                       .expected = "as on " + SubjectName(rules::SubjectOf(other)),
+                                       .seen = why,
+                                       .source = equality.source(member),
+                                       .basis = "rule",
+                                       .unread = true})},
+      key);
+}
+
+bool AreAllIncomparable(const EqualityRule& equality, const std::vector<ValueSummary>& sides) {
+  return std::all_of(sides.begin() + 1, sides.end(), [&](const ValueSummary& side) {
+    return !Incomparable(equality, side.first, sides[0].first).empty();
+  });
 }
 
 // Without a majority the operator chooses: for each of the first two values, the remedies that give
@@ -106,6 +130,9 @@ std::string Basis(const EqualityRule& equality, const Group& group, std::uint64_
 void FailMember(const EqualityRule& equality, const Member& member, const Value& seen,
                 const Value& expected, const std::string& basis, const Member* good,
                 Verdicts& out) {
+  if (const auto why = good != nullptr ? Incomparable(equality, member, *good) : std::string();
+      !why.empty())
+    return AddUnknown(equality, SubjectOf(member), member, *good, why, equality.key, out);
   const std::string is = Show(equality, member, seen, good);
   const std::string wanted =
       good != nullptr ? Show(equality, *good, expected, &member) : equality.show(expected);
@@ -120,6 +147,13 @@ void FailMember(const EqualityRule& equality, const Member& member, const Value&
 void FailGroup(const EqualityRule& equality, const Group& group,
                const std::vector<ValueSummary>& sides, std::uint64_t values, std::uint64_t members,
                std::vector<v1::Subject> affected, Verdicts& out) {
+  const std::size_t all = affected.size() < kAffectedMax ? affected.size() : members;
+  if (values == sides.size() && AreAllIncomparable(equality, sides)) {
+    const Member& other = sides[1].first;
+    AddUnknown(equality, SubjectOf(group), other, sides[0].first,
+               Incomparable(equality, other, sides[0].first), KeyOf(equality, group), out);
+    return out.SetAffected(std::move(affected), all);
+  }
   std::vector<std::string> shown;
   std::vector<v1::Evidence> evidence;
   for (const ValueSummary& side : sides) {
@@ -136,7 +170,6 @@ void FailGroup(const EqualityRule& equality, const Group& group,
   if (values > sides.size()) shown.push_back(Format("and {} more values", values - sides.size()));
   out.Fail(SubjectOf(group), Format("{} not the same: {}", equality.what, Join(shown, "; ")),
            std::move(evidence), Choices(equality, sides, shown), KeyOf(equality, group));
-  const std::size_t all = affected.size() < kAffectedMax ? affected.size() : members;
   out.SetAffected(std::move(affected), all);
 }
 

@@ -40,6 +40,9 @@ struct EqualityRule {
   std::vector<v1::Remedy> (*remedies)(const Member&, const Value& expected) = nullptr;
   // Adds evidence on a member that deviates from `good`; may be nullptr.
   void (*more)(const Member&, const Member& good, std::vector<v1::Evidence>&) = nullptr;
+  // Instead of a failure: why the two members cannot be compared completely, when they have equal
+  // values as far as they can. Empty when they differ; may be nullptr.
+  std::string (*incomparable)(const Member&, const Member& other) = nullptr;
   // Members fail only when more than half of the group has one value; otherwise all pass.
   bool needs_absolute_majority = false;
 };
@@ -58,8 +61,8 @@ class Verdicts;
 // The share of the group that has the value: "15 of 16 nodes on rail 3".
 std::string Basis(const EqualityRule& equality, const Group& group, std::uint64_t count,
                   std::uint64_t of);
-// Adds the finding of a member that deviates. `good`: a member with the expected value; nullptr
-// when a profile expects it.
+// Adds the finding of a member that deviates: UNKNOWN when it is incomparable. `good`: a member
+// with the expected value; nullptr when a profile expects it.
 void FailMember(const EqualityRule& equality, const Member& member, const Value& seen,
                 const Value& expected, const std::string& basis, const Member* good, Verdicts& out);
 // Adds the finding of a group without a majority. `sides`: at least two, largest first, then by

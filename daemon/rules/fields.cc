@@ -10,6 +10,7 @@
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/pcie/pci.h"
+#include "proto/gaps.h"
 #include "proto/ports.h"
 
 namespace fabric::rules {
@@ -54,6 +55,13 @@ std::string CongestionFile(const Member& m) {
   if (driver.starts_with("mlx5")) return "sys/kernel/debug/mlx5/" + m.port->device->pci_address();
   if (driver.starts_with("bnxt")) return "sys/kernel/config/bnxt_re/" + m.port->device->name();
   return driver == "ionic" ? "nicctl" : "sys/module/irdma/parameters";
+}
+// The path of one file that was refused.
+std::string ParameterFile(const Member& m) {
+  std::string directory = CongestionFile(m);
+  for (const v1::Gap& gap : m.snapshot().gaps())
+    if (Touches(gap, directory)) return gap.path();
+  return directory;
 }
 std::string LinkCounterFile(const Member& m) {
   if (IsInfiniband(*m.port)) return PortFile(*m.port, "counters");
@@ -204,6 +212,12 @@ constexpr FieldInfo kInfos[] = {
      CongestionHas<&v1::CongestionControl::has_cnp_priority>, CongestionFile},
     {"congestion control", Input::kCongestionControl, Absence::kOptional,
      [](const Member& m) { return CongestionOf(*m.port) != nullptr; }, CongestionFile},
+    {"congestion control parameters", Input::kCongestionControl, Absence::kOptional,
+     [](const Member& m) {
+       const v1::CongestionControl* const control = CongestionOf(*m.port);
+       return control != nullptr && !control->parameters().empty();
+     },
+     ParameterFile},
     {"DSCP and priority of RoCE data in the driver", Input::kCongestionControl, Absence::kOptional,
      CongestionHas<&v1::CongestionControl::has_roce_dscp>, CongestionFile},
     {"owner of DCBX", Input::kDcb, Absence::kOptional, DcbHas<&v1::DcbConfig::has_dcbx>, DcbSource},

@@ -25,6 +25,7 @@ enum class Field : std::uint8_t {
   kCnpDscp,
   kCnpPriority,
   kCongestionControl,
+  kCongestionParameters,
   kDataMarks,  // DSCP and priority of RoCE data in the driver
   kDcbx,
   kDriverVersion,

@@ -84,10 +84,12 @@ Result<std::uint16_t> FakeEthtool::PfcStormPreventionMs(const std::string& netde
 }
 
 Result<host::LinkSettings> FakeEthtool::Link(const std::string& netdev) {
+  RETURN_IF_ERROR(link_status);
   return Find(status, links, netdev, Code::kUnimplemented);
 }
 
 Result<std::string> FakeEthtool::Fec(const std::string& netdev) {
+  RETURN_IF_ERROR(link_status);
   return Find(status, fecs, netdev, Code::kUnimplemented);
 }
 

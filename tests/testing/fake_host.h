@@ -53,6 +53,7 @@ class FakeEthtool final : public host::Ethtool {
   Status status = NotLive();
   // What Driver() does first: it may block. A failure is the answer.
   std::function<Status(const std::string& netdev)> before_driver;
+  Status link_status;                               // A failure is the answer to Link() and Fec().
   std::map<std::string, host::DriverInfo> drivers;  // By netdev
   std::map<std::string, std::vector<host::NamedCounter>> statistics;
   std::map<std::string, host::PauseParameters> pauses;

@@ -79,8 +79,9 @@ void FailAcs(const fleet::NodeView& node, const std::set<std::string_view>& brid
 
 void JudgeAcs(const fleet::NodeView& node, Verdicts& out) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
-  if (snapshot.gpu_nic_paths().empty() || IsVirtualMachine(snapshot)) return;
-  if (AllPassedThrough(snapshot)) return;  // ACS must stay on.
+  if (IsVirtualMachine(snapshot)) return;
+  if (AllPassedThrough(snapshot)) return out.Pass();  // ACS must stay on.
+  if (snapshot.gpu_nic_paths().empty()) return;
   const auto bridges = RedirectingBridges(node);
   if (!bridges.empty())
     FailAcs(node, bridges, out);
@@ -130,6 +131,8 @@ void FailIommu(const fleet::NodeView& node, const std::vector<const v1::PciFunct
 void JudgeIommu(const fleet::NodeView& node, Verdicts& out) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   const bool by_profile = node.expected().has_iommu_type();
+  if (!by_profile && AllPassedThrough(snapshot) && !IsVirtualMachine(snapshot))
+    return out.Pass();  // Devices of virtual machines must be translated.
   if (node.ports.empty() || snapshot.pci_functions().empty()) return;
   if (!by_profile && (!HasGpuInUse(snapshot) || IsVirtualMachine(snapshot))) return;
   std::vector<const v1::PciFunction*> wrong;
@@ -147,14 +150,11 @@ void JudgeIommu(const fleet::NodeView& node, Verdicts& out) {
                        (IsTranslated(function) && node.expected().iommu_type().starts_with("DMA")));
     if (!fits && OwnerOf(node, function).judged) wrong.push_back(&function);
   }
-  if (!wrong.empty()) {
-    // One setting causes both: redirected traffic goes through the IOMMU.
-    if (!by_profile && !RedirectingBridges(node).empty()) return;
+  if (!wrong.empty())
     FailIommu(node, wrong, by_profile ? node.expected().iommu_type() : "identity",
               by_profile ? ProfileBasis(*node.expectation) : "GPUs and RDMA in one node", out);
-  } else if (any) {
+  else if (any)
     out.Pass();
-  }
 }
 
 }  // namespace
@@ -168,7 +168,9 @@ extern const Rule acs_off_between_gpu_and_nic = {
         "With access control on, a PCIe switch sends the traffic between a NIC and a GPU next to "
         "it up to the processor and back: GPUDirect RDMA is slow, hangs, or ends in protection "
         "errors. The kernel switches it on if it finds an IOMMU, also with iommu=pt, and some "
-        "BIOSes do so. In virtual machines it must stay on; other bridges do not matter.",
+        "BIOSes do so. In virtual machines, and on hosts whose GPUs all belong to virtual "
+        "machines, "
+        "it must stay on; other bridges do not matter.",
     .source =
         "NCCL user guide, troubleshooting, PCI Access Control Services; kernel "
         "drivers/pci/pci.c (pci_std_enable_acs)",

@@ -4,6 +4,7 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/kind.h"
+#include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -72,9 +73,8 @@ void JudgeWidth(const fleet::NodeView& node, Verdicts& out) {
 // vf_port_up
 
 // The port of the physical function of a virtual function.
-const PortView* ParentOf(const PortView& port, const fleet::NodeView& node) {
-  const std::string_view physical = PhysicalFunctionOf(port);
-  if (physical.empty()) return nullptr;
+const PortView* ParentOf(const PortView& port, std::string_view physical,
+                         const fleet::NodeView& node) {
   for (const PortView& other : node.ports)
     if (other.device->pci_address() == physical && other.port->number() == port.port->number())
       return &other;
@@ -115,17 +115,27 @@ void FailVirtualFunction(const PortView& port, const PortView& parent, Verdicts&
            VirtualFunctionRemedies(port, parent));
 }
 
+void JudgeVirtualFunction(const fleet::NodeView& node, const PortView& port, Verdicts& out) {
+  const std::string_view physical = PhysicalFunctionOf(port);
+  if (port.function != nullptr && physical.empty()) return;  // In a guest: port_active
+  if (!port.port->has_state()) return Unreadable(port, "port state", PortFile(port, "state"), out);
+  if (port.port->state() != v1::PORT_STATE_DOWN) return out.Pass();
+  if (port.function == nullptr)
+    return Unreadable(port, "PCI function", PciFile(port.device->pci_address(), "physfn"), out);
+  const PortView* const parent = ParentOf(port, physical, node);
+  if (parent == nullptr || !parent->port->has_state())
+    return Unreadable(port, "port state of its physical function", PciFile(physical, "infiniband"),
+                      out);
+  // A parent that is down is judged by port_active.
+  if (parent->port->state() == v1::PORT_STATE_ACTIVE) FailVirtualFunction(port, *parent, out);
+}
+
 void JudgeVirtualFunctions(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
-    if (!IsInfiniband(port) || !IsVirtualFunction(port) || !port.port->has_state()) continue;
+    if (!IsInfiniband(port) || !IsVirtualFunction(port)) continue;
     // Not assigned to a guest or container
     if (port.device->has_node_guid() && IsZeroGuid(port.device->node_guid())) continue;
-    const PortView* const parent = ParentOf(port, node);
-    if (parent == nullptr || parent->port->state() != v1::PORT_STATE_ACTIVE) continue;
-    if (port.port->state() == v1::PORT_STATE_DOWN)
-      FailVirtualFunction(port, *parent, out);
-    else
-      out.Pass();
+    JudgeVirtualFunction(node, port, out);
   }
 }
 

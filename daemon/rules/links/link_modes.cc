@@ -226,6 +226,7 @@ extern const Rule fec_equal_on_rail = {
     .reads = {{.field = Field::kFec,
                .applies = CanHaveFec,
                .profile = v1::Expectations::kFecFieldNumber},
+              {.field = Field::kFec, .applies = CanHaveFec},
               {.field = Field::kLinkModes, .applies = IsHardwareLink}},
     .fix = "ethtool --set-fec NETDEV encoding MODE",
     .equality_rules = kFec,

@@ -12,13 +12,13 @@ namespace {
 
 using Parameters = google::protobuf::RepeatedPtrField<v1::CongestionParameter>;
 
-// Hash of all parameters.
+// Hash of the names and values of all parameters.
 std::optional<Value> AllOf(const Member& member) {
   const v1::CongestionControl* const control = CongestionOf(*member.port);
   if (control == nullptr || control->parameters().empty()) return {};
   std::uint64_t hash = kFnvOffset;
   for (const v1::CongestionParameter& parameter : control->parameters())
-    hash = FnvStep(hash, parameter.value());
+    hash = FnvStep(Fnv(parameter.name(), hash), parameter.value());
   return Value{hash};
 }
 
@@ -53,6 +53,32 @@ void AddDifferences(const Member& member, const Member& good, std::vector<v1::Ev
   }
 }
 
+bool HasDifference(const Parameters& a, const Parameters& b) {
+  return std::ranges::any_of(a, [&](const v1::CongestionParameter& parameter) {
+    const v1::CongestionParameter* const other = FindNamed(b, parameter.name());
+    return other != nullptr && other->value() != parameter.value();
+  });
+}
+
+// Adds the parameters of `from` that `to` lacks.
+void AddMissing(const Parameters& from, const Parameters& to, const std::string& where,
+                std::vector<std::string>& missing) {
+  for (const v1::CongestionParameter& parameter : from)
+    if (FindNamed(to, parameter.name()) == nullptr)
+      missing.push_back(Format("{} only on {}", parameter.name(), where));
+}
+
+// Not every version of a driver has all files.
+std::string OnlyMissing(const Member& member, const Member& other) {
+  const Parameters& own = CongestionOf(*member.port)->parameters();
+  const Parameters& others = CongestionOf(*other.port)->parameters();
+  if (HasDifference(own, others)) return {};
+  std::vector<std::string> missing;
+  AddMissing(others, own, PortName(*other.port), missing);
+  AddMissing(own, others, PortName(*member.port), missing);
+  return Format("{}; the others are equal", Listed(missing));
+}
+
 constexpr EqualityRule kDcqcnRules[] = {{.what = "set of congestion control parameters",
                                          .group = ByRailAndModel,
                                          .value = AllOf,
@@ -60,7 +86,8 @@ constexpr EqualityRule kDcqcnRules[] = {{.what = "set of congestion control para
                                          .show = ShowParameters,
                                          .source = CongestionSource,
                                          .remedies = Remedies,
-                                         .more = AddDifferences}};
+                                         .more = AddDifferences,
+                                         .incomparable = OnlyMissing}};
 
 }  // namespace
 
@@ -72,12 +99,13 @@ extern const Rule dcqcn_parameters_equal = {
     .why =
         "DCQCN shares a bottleneck fairly among senders with the same parameters. A sender with a "
         "higher rate increase takes bandwidth from the others. The title shows each set of "
-        "parameters as a short hash; the evidence lists the parameters that differ.",
+        "parameters as a short hash; the evidence lists the parameters that differ. UNKNOWN where "
+        "ports do not have the same parameters and those that both have are equal.",
     .source =
         "NVIDIA MLNX_OFED (ecn/roce_rp); kernel drivers/infiniband/hw/mlx5/cong.c; DCQCN, "
         "SIGCOMM 2015",
     .needs = {Input::kCongestionControl},
-    .reads = {{.field = Field::kCongestionControl, .applies = IsRoceInUse}},
+    .reads = {{.field = Field::kCongestionParameters, .applies = IsRoceInUse}},
     .fix = "write the parameter that differs below sys/class/net/NETDEV/ecn/roce_rp",
     .equality_rules = kDcqcnRules,
 };

@@ -323,6 +323,19 @@ TEST(Case, ARoutableGidOfThePeerRefutesALinkLocalOne) {
             std::string::npos);
 }
 
+// The index that the job sets shows in the GIDs of the line.
+TEST(Case, RoutableGidsRefuteTheGidIndexOfTheJob) {
+  for (const char* index : {"0", "1"}) {
+    const v1::LogExplanation explanation =
+        Explained(Format("{}NCCL_IB_GID_INDEX set by environment to {}.\n", kInfo, index) +
+                  Retry(" localGid ::ffff:10.9.0.1 remoteGids ::ffff:10.9.0.2"));
+    ASSERT_FALSE(explanation.problems().empty());
+    ASSERT_FALSE(explanation.problems(0).causes().empty());
+    EXPECT_NE(explanation.problems(0).causes(0), "gid_not_routable");
+    EXPECT_NE(explanation.causes(0).id(), "gid_not_routable");
+  }
+}
+
 TEST(Case, EachStatedCauseComesBeforeAlternativesOfTheFirst) {
   const v1::LogExplanation explanation = Explained(
       "[ 100.1] mlx5_core 0000:17:00.0 rail0: Link down\n"

@@ -72,6 +72,13 @@ TEST_F(Congestion, FilesThatTheFirmwareLeavesEmptyAreOneGap) {
                           "empty (and 1 more)"));
 }
 
+TEST_F(Congestion, ParametersAreCompleteOrAbsent) {
+  EnableOfed();
+  node_.File(kEcn + "roce_rp/rpg_gd", "broken\n");
+  EXPECT_THAT(Settings().parameters(), IsEmpty());
+  EXPECT_THAT(GapsSeen(), SizeIs(1));
+}
+
 TEST_F(Congestion, OfTheKernelsDriverIsReadFromDebugfs) {
   node_.File(kDebug + "np_cnp_dscp", "48\n").File(kDebug + "np_cnp_prio", "6\n");
   node_.File(kDebug + "np_min_time_between_cnps", "4\n").File(kDebug + "rp_ai_rate", "5\n");

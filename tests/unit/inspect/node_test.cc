@@ -88,6 +88,18 @@ TEST(NetInterfaces, EthtoolKnowsDriverAndFirmware) {
   EXPECT_FALSE(node.Inspected().net_interfaces(0).has_firmware());
 }
 
+TEST(NetInterfaces, LinkSettingsThatTheDriverLacksAreNoGap) {
+  SmallNode node;
+  node.fake.ethtool.link_status = {Code::kUnimplemented, "Operation not supported"};
+  node.fake.addresses.status = Status();
+  EXPECT_THAT(GapsOf(node.Inspected(), "net_interfaces"), IsEmpty());
+  node.fake.ethtool.link_status = {Code::kPermissionDenied, "Operation not permitted"};
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_FALSE(snapshot.net_interfaces(0).has_fec());
+  EXPECT_THAT(GapsOf(snapshot, "net_interfaces"),
+              ElementsAre("eth0 netlink ethtool eth0: PERMISSION_DENIED Operation not permitted"));
+}
+
 TEST(Runner, AnInspectorThatFailsBecomesAGapOfItsName) {
   SmallNode node;
   node.Remove("sys/class/net").Remove(kNetdev);

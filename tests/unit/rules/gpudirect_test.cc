@@ -53,7 +53,7 @@ TEST(AcsOff, FailsForARootPortWhenTheIommuTranslates) {
   Redirect(nodes[0], 0, "0000:00:17.0", v1::PCI_DISTANCE_PHB);
   EXPECT_THAT(Failures(nodes), IsEmpty());
   FunctionOfGpu(nodes[0]).set_iommu_type("DMA-FQ");
-  EXPECT_THAT(Failures(nodes), ElementsAre("acs_off_between_gpu_and_nic n1"));
+  EXPECT_THAT(Failures(nodes), ::testing::Contains("acs_off_between_gpu_and_nic n1"));
 }
 
 TEST(IommuPassesThrough, FailsWithGpusAndRdma) {
@@ -64,6 +64,26 @@ TEST(IommuPassesThrough, FailsWithGpusAndRdma) {
   EXPECT_EQ(finding.rule(), "iommu_passes_through");
   EXPECT_EQ(finding.title(), "IOMMU type DMA, expected identity: 0000:17:00.0, 0000:18:00.0");
   EXPECT_EQ(finding.evidence(0).source(), "sys/kernel/iommu_groups/17/type");
+}
+
+// iommu=pt does not switch ACS off.
+TEST(IommuPassesThrough, IsAnotherFaultThanRedirects) {
+  auto nodes = Nodes(1, RoceNode);
+  Redirect(nodes[0], 0, "0000:00:17.0", v1::PCI_DISTANCE_PIX);
+  FunctionOfGpu(nodes[0]).set_iommu_type("DMA-FQ");
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre("acs_off_between_gpu_and_nic n1", "iommu_passes_through n1"));
+}
+
+TEST(AcsOff, HasAResultWhereAllGpusBelongToVirtualMachines) {
+  auto nodes = Nodes(1, RoceNode);
+  for (v1::Gpu& gpu : *nodes[0].mutable_gpus()) gpu.set_driver("vfio-pci");
+  FunctionOfGpu(nodes[0]).set_driver("vfio-pci");
+  FunctionOfGpu(nodes[0]).set_iommu_type("DMA-FQ");
+  Redirect(nodes[0], 0, "0000:00:17.0", v1::PCI_DISTANCE_PIX);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_THAT(Judge(nodes).coverage.judged(),
+              ::testing::IsSupersetOf({"acs_off_between_gpu_and_nic", "iommu_passes_through"}));
 }
 
 TEST(IommuPassesThrough, SkipsNodesWithoutGpusAndGuests) {

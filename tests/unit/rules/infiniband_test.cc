@@ -223,6 +223,25 @@ TEST(VfPortUp, FollowsItsPhysicalFunction) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "not assigned";
 }
 
+TEST(VfPortUp, IsUnknownWithoutTheStateOrTheFunction) {
+  auto nodes = Nodes(1, testing::InfinibandNode);
+  v1::RdmaDevice& vf = DeviceOf(nodes[0], 1);
+  vf.mutable_function()->set_kind(v1::FUNCTION_KIND_VIRTUAL);
+  vf.mutable_function()->clear_role();
+  v1::PciFunction& function = testing::FunctionAt(nodes[0], vf.pci_address());
+  function.set_physical_function("0000:17:00.0");
+  PortOf(nodes[0], 1).clear_state();
+  EXPECT_THAT(Unknowns(nodes), ElementsAre("vf_port_up n1/mlx5_1/1"));
+  PortOf(nodes[0], 1).set_state(v1::PORT_STATE_ACTIVE);
+  EXPECT_THAT(Unknowns(nodes), IsEmpty());
+  PortOf(nodes[0], 1).set_state(v1::PORT_STATE_DOWN);
+  vf.set_pci_address("0000:99:00.1");
+  EXPECT_THAT(Unknowns(nodes), ::testing::Contains("vf_port_up n1/mlx5_1/1"));
+  PortOf(nodes[0], 1).set_state(v1::PORT_STATE_ACTIVE);
+  EXPECT_THAT(Unknowns(nodes), ::testing::Not(::testing::Contains("vf_port_up n1/mlx5_1/1")))
+      << "it is up whatever its physical function is";
+}
+
 TEST(IpoibNetdevUp, FailsForTheOneThatIsDownUnderAnActivePort) {
   auto nodes = Nodes(1, testing::InfinibandNode, {.rails = 4, .gpu = false});
   testing::NetdevOf(nodes[0], 2).set_oper_state(v1::OPER_STATE_DOWN);

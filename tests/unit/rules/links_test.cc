@@ -207,5 +207,21 @@ TEST(Fec, IsTheProfilesOrUnknown) {
   EXPECT_THAT(Unknowns(nodes, Expecting(expect)), ::testing::ElementsAre("fec_equal_on_rail n1"));
 }
 
+TEST(Fec, IsUnknownWithoutAProfileWhereItCouldNotBeRead) {
+  auto nodes = Nodes(2, testing::RoceNode, {.rails = 1});
+  for (auto& node : nodes) {
+    NetdevOf(node, 0).set_autonegotiation(true);
+    NetdevOf(node, 0).clear_fec();
+  }
+  EXPECT_THAT(Unknowns(nodes), IsEmpty()) << "not every driver reports it";
+  v1::Gap& gap = *nodes[1].add_gaps();
+  gap.set_inspector("net_interfaces");
+  gap.set_subject("rail0");
+  gap.set_path("netlink ethtool rail0");
+  gap.set_code(v1::GAP_CODE_PERMISSION_DENIED);
+  gap.set_reason("Operation not permitted");
+  EXPECT_THAT(Unknowns(nodes), ::testing::Contains("fec_equal_on_rail n2/mlx5_0/1"));
+}
+
 }  // namespace
 }  // namespace fabric::rules

@@ -297,6 +297,35 @@ TEST(DcqcnParametersEqual, EvidenceNamesTheParameter) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "defaults of models differ";
 }
 
+// Lists can differ: a driver without one of the files, or a directory that exists on some nodes.
+TEST(DcqcnParametersEqual, ComparesTheParametersThatBothPortsHave) {
+  for (const std::uint32_t count : {2U, 4U}) {
+    auto nodes = RoceNodes(count);
+    v1::CongestionControl& partial = ControlOf(nodes[1]);
+    ASSERT_GT(partial.parameters_size(), 1);
+    partial.mutable_parameters()->DeleteSubrange(0, 1);
+    EXPECT_THAT(Failures(nodes), IsEmpty());
+    const Evaluation evaluation = Judge(nodes);
+    ASSERT_THAT(Unknowns(nodes), SizeIs(1));
+    EXPECT_THAT(evaluation.findings[0].rule(), "dcqcn_parameters_equal");
+    EXPECT_THAT(evaluation.findings[0].title(), HasSubstr("rpg_ai_rate"));
+    partial.mutable_parameters(0)->set_value(77);
+    EXPECT_EQ(TheFailure(nodes).rule(), "dcqcn_parameters_equal");
+  }
+}
+
+TEST(DcqcnParametersEqual, IsUnknownWhereNoParameterCouldBeRead) {
+  auto nodes = RoceNodes();
+  ControlOf(nodes[1]).clear_parameters();
+  v1::Gap& gap = *nodes[1].add_gaps();
+  gap.set_inspector("congestion_control");
+  gap.set_path("sys/class/net/rail0/ecn/roce_rp/rpg_gd");
+  gap.set_code(v1::GAP_CODE_UNAVAILABLE);
+  gap.set_reason("Input/output error");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_THAT(Unknowns(nodes), ElementsAre("dcqcn_parameters_equal n2/mlx5_0/1"));
+}
+
 TEST(RoceModeDefined, FailsWithNeitherPfcNorEcn) {
   auto nodes = RoceNodes();
   for (auto& node : nodes) testing::SetPfc(node, 0, 0);
