@@ -149,7 +149,7 @@ constexpr Message kGpusMessages[] = {
     {.id = "amdgpu_failed",
      .needle = "amdgpu",
      .pattern = R"(amdgpu (?P<hca>[0-9a-f:.]+): (?:amdgpu: )?(?:GPU reset begin|)"
-                R"(.*uncorrectable hardware errors|.*Fatal error during GPU init|)"
+                R"(.*uncorrectable hardware error|.*Fatal error during GPU init|)"
                 R"(.*ring \S+ timeout))",
      .role = Role::kCause,
      .title = "a GPU failed and is reset",

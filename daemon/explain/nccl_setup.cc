@@ -128,6 +128,14 @@ constexpr Message kNcclSetupMessages[] = {
      .title = "no network interface for the bootstrap",
      .meaning = "None matches NCCL_SOCKET_IFNAME, or none has an address.",
      .causes = {kSocketInterface}},
+    {.id = "connect_address",
+     .needle = "Connect to ",
+     .pattern = R"(NCCL WARN socket\w+: ?Connect to (?P<peer>[^\s<]+)\S* failed ?: )"
+                R"((?:Cannot assign requested address|Address family not supported))",
+     .role = Role::kCause,
+     .title = "the interface for TCP has no address that reaches the peer",
+     .meaning = "The ranks use different interfaces or address families.",
+     .causes = {kSocketInterface}},
     {.id = "connect_refused",
      .needle = "Connect to ",
      .pattern = R"(NCCL WARN socket\w+: ?Connect to (?P<peer>[^\s<]+)\S* failed ?: )"

@@ -27,6 +27,13 @@ constexpr Message kNetworkDriversMessages[] = {
      .needle = "Device requests max timeout",
      .pattern = R"(bnxt_en .*Device requests max timeout of \d+ seconds)",
      .role = Role::kContext},
+    {.id = "bnxt_resources",
+     .needle = "hwrm_",
+     .pattern = R"(bnxt_en (?P<hca>[0-9a-f:.]+)\b.*hwrm_\w+_alloc.* failed\. rc:\S+ err:4\b)",
+     .role = Role::kCause,
+     .title = "the NIC has no more resources",
+     .meaning = "The firmware refused another ring or context.",
+     .causes = {kQpResources, kFirmware}},
     {.id = "bnxt_timeout",
      .needle = "bnxt",
      .pattern = R"(bnxt_(?:en|re)\S* (?P<hca>[0-9a-f:.]+)?:?.*(?:Error \(timeout: \d+\)|)"
@@ -99,6 +106,13 @@ constexpr Message kNetworkDriversMessages[] = {
      .title = "the HCA's firmware does not respond",
      .meaning = "A command of the driver was not answered.",
      .causes = {kFirmware, kPcie}},
+    {.id = "ionic_stopped",
+     .needle = "FW ",
+     .pattern = R"(ionic\S* (?P<hca>[0-9a-f:.]+): FW (?:heartbeat stalled|Down))",
+     .role = Role::kCause,
+     .title = "the HCA's firmware does not respond",
+     .meaning = "Its heartbeat stopped. The driver stops the ports until it is back.",
+     .causes = {kFirmware, kPcie}},
     {.id = "ionic_command",
      .needle = "DEVCMD ",
      .pattern = R"(ionic\S* (?P<hca>[0-9a-f:.]+):? .*DEVCMD .*(?:timeout after|FW halted))",
@@ -106,6 +120,14 @@ constexpr Message kNetworkDriversMessages[] = {
      .title = "the HCA's firmware does not respond",
      .meaning = "A command of the driver was not answered.",
      .causes = {kFirmware, kPcie}},
+    {.id = "efa_resources",
+     .needle = "Failed to process command ",
+     .pattern = R"((?:\befa|infiniband) .*Failed to process command \w+ \(opcode \d+\) )"
+                R"(comp_status 1 err -12\b)",
+     .role = Role::kCause,
+     .title = "the EFA device has no more resources",
+     .meaning = "Its limit of queue pairs, keys or protection domains is reached.",
+     .causes = {kQpResources, kFirmware}},
     {.id = "efa_command",
      .needle = "efa",
      .pattern = R"(\befa [0-9a-f:.]+(?: (?P<hca>\S+))?: .*(?:Wait for completion \(polling\) |)"
@@ -186,6 +208,15 @@ constexpr Message kNetworkDriversMessages[] = {
      .title = "the firewall's connection table is full",
      .meaning = "New TCP connections are dropped.",
      .causes = {kFirewall}},
+    {.id = "driver_probe",
+     .needle = "failed with error ",
+     .pattern = R"(\b(?:(?:mlx[45]_|bnxt_|ionic|irdma|ice|i40e|hns|efa|erdma|mana)[\w.]*: )"
+                R"(probe of (?P<hca>\S+)|probe with driver (?:mlx[45]_|bnxt_|ionic|irdma|ice|)"
+                R"(i40e|hns|efa|erdma|mana)[\w.]*) failed with error -?\d+)",
+     .role = Role::kCause,
+     .title = "a driver could not start its device",
+     .meaning = "The device does not exist for programs. A line before it has the reason.",
+     .causes = {kFirmware, kDriverMismatch, kPcie}},
 };
 
 }  // namespace

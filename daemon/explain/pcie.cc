@@ -98,11 +98,10 @@ constexpr Message kPcieMessages[] = {
      .causes = {kPcie}},
     {.id = "pcie_no_space",
      .needle = "no space for",
-     .pattern = R"(pci (?P<hca>[0-9a-f:.]+): BAR \d+.*: no space for \[mem size)",
+     .pattern = R"(pci (?P<hca>[0-9a-f:.]+): BAR [0-5]\b.*: no space for \[mem size)",
      .role = Role::kNotice,
      .title = "a PCIe device got no address range",
-     .meaning =
-         "Normal for optional ranges. Without that of its registers, a device does not work.",
+     .meaning = "Without the range of its registers, a device does not work.",
      .causes = {kPcie}},
     {.id = "pcie_limited",
      .needle = "available PCIe bandwidth",

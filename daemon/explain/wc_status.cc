@@ -14,7 +14,7 @@ constexpr WcStatus kStatuses[] = {
      "local length error",
      "local length error",
      "A message did not fit the buffer that was posted for it.",
-     {kVersionsDiffer, kProgram},
+     {kVersionsDiffer, kMtu, kProgram},
      false,
      0x01},
     {2,
