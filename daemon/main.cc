@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/log.h"
@@ -185,12 +184,15 @@ Result<std::unique_ptr<SiteAccess>> OpenSite(const Settings& settings, const Tra
 }
 
 // The database can fail while this controller takes over, for example because it fails over itself.
-// Returns 0, to stand by again; other failures end the program.
-Result<int> StandByAgain(const Status& failure, const Leadership* leadership) {
+// Returns 0, to stand by again after a moment, or the signal that ends the program. Other failures
+// end it.
+Result<int> StandByAgain(const Status& failure, const Leadership* leadership,
+                         const sigset_t& ending_signals) {
   if (leadership == nullptr || failure.code() != Code::kUnavailable) return failure;
   log::Warning("cannot take over, standing by again: {}", failure.message());
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  return 0;
+  constexpr timespec kMoment{.tv_sec = 0, .tv_nsec = 500'000'000};
+  const int signal = sigtimedwait(&ending_signals, nullptr, &kMoment);
+  return signal == SIGTERM || signal == SIGINT ? signal : 0;
 }
 
 // Returns the signal that ends the program; 0: another controller leads now, serve again.
@@ -213,7 +215,7 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
     if (signal != 0) return signal;
   }
   const auto opened = OpenStore(settings, leadership.get(), clock.Now().wall);
-  if (!opened.ok()) return StandByAgain(opened.status(), leadership.get());
+  if (!opened.ok()) return StandByAgain(opened.status(), leadership.get(), ending_signals);
   const std::unique_ptr<store::Store>& store = *opened;
   ASSIGN_OR_RETURN(const std::unique_ptr<SigningKeys> keys, SigningKeys::Open(settings));
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
@@ -230,7 +232,7 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
   options.certificates.key = keys->current();
   control::Controller controller(options, *store, leader_agents, events, clock.Now());
   if (const Status loaded = controller.Load(clock.Now()); !loaded.ok())
-    return StandByAgain(loaded, leadership.get());
+    return StandByAgain(loaded, leadership.get(), ending_signals);
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
     log::Error("{}: {} rows cannot be decoded and are skipped", store->path(), rows);
   ASSIGN_OR_RETURN(const subnet::Expectations expected, SubnetExpectations(settings));

@@ -150,7 +150,8 @@ std::vector<Cause> OrderedCauses(const Problem& problem, const Context& context)
     if (std::ranges::find(ordered, hint.cause) - ordered.begin() > second || ordered.empty())
       place(hint.cause, static_cast<std::size_t>(second));
   }
-  std::ranges::stable_partition(ordered, [&](Cause cause) { return !refuted(cause); });
+  std::stable_partition(ordered.begin(), ordered.end(),
+                        [&](Cause cause) { return !refuted(cause); });
   if (!ordered.empty() && refuted(ordered.front())) ordered.clear();
   return ordered;
 }
