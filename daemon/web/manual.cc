@@ -67,11 +67,25 @@ api::Page Redirect() {
           }};
 }
 
+// The web page links to the manual, also where there is none.
+api::Page NoManual() {
+  return {std::string(kRoot), [] {
+            return api::HttpResponse{
+                .status = 404,
+                .content_type = "text/plain; charset=utf-8",
+                .body = "This controller has no manual: its setting 'manual' is not set.\n"};
+          }};
+}
+
 }  // namespace
 
 Result<std::vector<api::Page>> ReadManual(const std::string& folder) {
   std::vector<api::Page> pages;
-  if (folder.empty()) return pages;
+  if (folder.empty()) {
+    pages.push_back(NoManual());
+    pages.push_back(Redirect());
+    return pages;
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(folder));
   if (!std::ranges::binary_search(files, "index.html"))
     return Status(

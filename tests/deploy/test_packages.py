@@ -24,8 +24,9 @@ def build_packages(folder, version):
     """Builds the packages from the programs of the build tree. Returns their folder."""
     source = folder / version / "fabricd"
     source.mkdir(parents=True)
-    for name in ("debian", "deploy", "cmake"):
+    for name in ("debian", "deploy", "cmake", "docs", "proto", "daemon"):
         shutil.copytree(ROOT / name, source / name)
+    shutil.copy(ROOT / "README.md", source)  # The manual links to it, and to the folders above.
     changelog = source / "debian/changelog"
     changelog.write_text(changelog.read_text().replace("(0.1.0)", f"({version})"))
     minimalroot.command(
@@ -73,6 +74,9 @@ class TestPackages(DeployTest):
         self.assertIn("0.1.0", root.run("fabricd", "--version"))
         self.assertIn("rdma:", (root.path / "etc/group").read_text())
         settings = root.path / "etc/fabricd/fabricd.yaml"
+        manual = root.path / "usr/share/fabricd/manual"
+        self.assertIn(f"\nmanual: /{manual.relative_to(root.path)}\n", settings.read_text())
+        self.assertTrue((manual / "index.html").exists())
         settings.write_text("grpc: 127.0.0.1:9418\nrest: 127.0.0.1:9419\n")
         (root.path / "etc/fabricd/agent.yaml").write_text("controller: 127.0.0.1:9418\n")
         with self.subTest("boot"):

@@ -126,6 +126,7 @@ export function App() {
               {title}
             </a>
           ))}
+          <a href="/docs/">Manual</a>
         </nav>
         <div class="status">
           <span role="status">

@@ -105,7 +105,11 @@ TEST_F(Manual, HasNothingElse) {
 }
 
 TEST_F(Manual, IsOptionalButMustBeAManual) {
-  EXPECT_TRUE(ReadManual("")->empty());
+  const api::RestService without({}, {}, *ReadManual(""));
+  const auto answer =
+      std::get<api::HttpResponse>(without.Handle({.verb = "GET", .target = "/docs/"}));
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_THAT(answer.body, HasSubstr("setting 'manual'"));
   EXPECT_THAT(ReadManual(tree_.path()).status().message(), HasSubstr("expected an index.html"));
   EXPECT_FALSE(ReadManual(tree_.path() + "/missing").ok());
 }
