@@ -34,7 +34,7 @@ void SubnetThread::Run(const std::stop_token& stop) {
     std::stop_token ends;
     {
       MutexLock lock(mutex_);
-      changed_.wait(lock, stop, [this] { return !order_.device().empty(); });
+      changed_.wait(lock, stop, [this]() REQUIRES(mutex_) { return !order_.device().empty(); });
       order = order_;
       ends = order_ends_.get_token();
     }

@@ -29,7 +29,7 @@ class Receiver {
   }
   std::vector<v1::SubnetPart> WaitFor(std::size_t parts) {
     MutexLock lock(mutex_);
-    changed_.wait_for(lock, kPatience, [&] { return parts_.size() >= parts; });
+    changed_.wait_for(lock, kPatience, [&]() REQUIRES(mutex_) { return parts_.size() >= parts; });
     return parts_;
   }
 
