@@ -171,7 +171,8 @@ bool SubnetLeases::CanHold(const Candidate& candidate, const Lease& lease) const
 }
 
 void SubnetLeases::FillVacant(const std::vector<Candidate>& candidates, Moment now) {
-  for (auto& [name, lease] : leases_) {
+  for (auto& each : leases_) {
+    Lease& lease = each.second;
     if (lease.holder) continue;
     const auto next = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
       return MayTry(candidate, now) && CanHold(candidate, lease);
