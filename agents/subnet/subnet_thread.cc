@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "agents/subnet/subnet_watch.h"
-#include "subnet/wire/snapshot_parts.h"
-
 namespace fabric::agent {
 
 SubnetThread::SubnetThread(SubnetThreadOptions options, const Clock& clock,
@@ -42,45 +39,42 @@ void SubnetThread::Run(const std::stop_token& stop) {
   }
 }
 
-Result<v1::SubnetSnapshot> SubnetThread::ReadNext(SubnetWatch& watch, const v1::SubnetOrder& order,
+Result<v1::SubnetSnapshot> SubnetThread::ReadNext(Reading& reading, const v1::SubnetOrder& order,
                                                   const std::stop_token& stop) const {
+  std::uint64_t m_key = 0;
+  if (options_.m_key) {
+    ASSIGN_OR_RETURN(m_key, options_.m_key());
+  }
+  if (!reading.watch || reading.m_key != m_key) {
+    reading.m_key = m_key;
+    reading.watch.emplace(clock_, ReaderOptions{.window = options_.window, .m_key = m_key});
+  }
   ASSIGN_OR_RETURN(const auto transport, options_.open(order.device(), order.port()));
-  return watch.Read(*transport, stop);
+  return reading.watch->Read(*transport, stop);
+}
+
+// Reads the subnet once, and sends what changed since `reading.sent`.
+Status SubnetThread::ReadAndSend(Reading& reading, const v1::SubnetOrder& order,
+                                 const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const v1::SubnetSnapshot snapshot, ReadNext(reading, order, stop));
+  std::string encoded = snapshot.SerializeAsString();
+  ASSIGN_OR_RETURN(const subnet::Frame frame, subnet::Compress(encoded, reading.sent));
+  Send(order, frame, stop);
+  reading.sent = std::move(encoded);
+  return {};
 }
 
 void SubnetThread::Follow(const v1::SubnetOrder& order, const std::stop_token& stop) {
   const Duration interval = std::clamp<Duration>(std::chrono::milliseconds(order.interval_ms()),
                                                  kIntervalMin, kIntervalMax);
-  ReaderOptions reading{.window = options_.window};
-  std::optional<SubnetWatch> watch;
-  std::string sent;  // The snapshot that the controller has
+  Reading reading;
   while (!stop.stop_requested()) {
     const SteadyTime begun = clock_.Now().steady;
-    Result<v1::SubnetSnapshot> snapshot = Status();
-    const auto key = options_.m_key ? options_.m_key() : Result<std::uint64_t>(0);
-    if (!key.ok()) {
-      snapshot = key.status();
-    } else {
-      if (!watch || reading.m_key != *key) {
-        reading.m_key = *key;
-        watch.emplace(clock_, reading);
-      }
-      snapshot = ReadNext(*watch, order, stop);
-    }
+    const Status done = ReadAndSend(reading, order, stop);
     if (stop.stop_requested()) return;
-    Status failed = snapshot.status();
-    if (failed.ok()) {
-      std::string encoded = snapshot->SerializeAsString();
-      if (const auto frame = subnet::Compress(encoded, sent); frame.ok()) {
-        Send(order, *frame, stop);
-        sent = std::move(encoded);
-      } else {
-        failed = frame.status();
-      }
-    }
-    if (!failed.ok()) {
+    if (!done.ok()) {
       v1::SubnetPart part;
-      part.set_error(failed.message());
+      part.set_error(done.message());
       Send(order, std::move(part));
     }
     Pause(begun + interval - clock_.Now().steady, stop);

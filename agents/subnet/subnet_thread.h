@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
 
-#include "agents/subnet/reader.h"
+#include "agents/subnet/subnet_watch.h"
 #include "agents/subnet/transport.h"
 #include "base/mutex.h"
 #include "fabric/v1/agent.pb.h"
@@ -44,10 +45,18 @@ class SubnetThread {
   void SetOrder(const v1::SubnetOrder& order);
 
  private:
+  // For one order.
+  struct Reading {
+    std::optional<SubnetWatch> watch = {};
+    std::uint64_t m_key = 0;  // Of `watch`
+    std::string sent = {};    // The encoded snapshot that the controller has
+  };
+
   void Run(const std::stop_token& stop);
   void Follow(const v1::SubnetOrder& order, const std::stop_token& stop);
-  Result<v1::SubnetSnapshot> ReadNext(class SubnetWatch& watch, const v1::SubnetOrder& order,
+  Result<v1::SubnetSnapshot> ReadNext(Reading& reading, const v1::SubnetOrder& order,
                                       const std::stop_token& stop) const;
+  Status ReadAndSend(Reading& reading, const v1::SubnetOrder& order, const std::stop_token& stop);
   void Send(const v1::SubnetOrder& order, const subnet::Frame& frame, const std::stop_token& stop);
   void Send(const v1::SubnetOrder& order, v1::SubnetPart part);
   // Until the time has passed or the order has ended.
