@@ -33,6 +33,8 @@ class Copier {
     if (from.IsScalar()) {
       node.kind = Node::Kind::kText;
       node.text = from.Scalar();
+      // yaml-cpp decodes "\_", "\N", "\L" and "\P" to bytes that are not UTF-8.
+      if (!IsUtf8(node.text) && !not_utf8_) not_utf8_ = node.position;
       node.quoted = from.Tag() == "!";
     } else if (from.IsSequence()) {
       node.kind = Node::Kind::kList;
@@ -50,12 +52,15 @@ class Copier {
     return node;
   }
   bool TooLarge() const { return too_large_; }
+  // Of a text with an escape that is not read as UTF-8.
+  const std::optional<Position>& NotUtf8() const { return not_utf8_; }
 
  private:
   const Limits& limits_;
   const std::size_t lines_before_;
   std::size_t nodes_ = 0;
   bool too_large_ = false;
+  std::optional<Position> not_utf8_;
 };
 
 std::variant<Node, Problem> ParseDocument(const std::string& text, const Limits& limits,
@@ -65,7 +70,12 @@ std::variant<Node, Problem> ParseDocument(const std::string& text, const Limits&
   try {
     Copier copier(limits, lines_before);
     Node node = copier.Copy(YAML::Load(text));
-    if (!copier.TooLarge()) return node;
+    if (!copier.TooLarge() && !copier.NotUtf8()) return node;
+    if (copier.NotUtf8()) {
+      problem.position = *copier.NotUtf8();
+      problem.message = R"(expected UTF-8, saw an escape for other bytes, such as \_)";
+      return problem;
+    }
     problem.message = Format("expected at most {} nodes, nested at most {} levels, saw more",
                              limits.nodes, limits.depth);
   } catch (const YAML::Exception& error) {

@@ -59,6 +59,12 @@ TEST(Yaml, ThatIsNoneIsRefusedWithItsPlace) {
             ":1:1: expected at most 1048576 bytes, saw 1048577");
 }
 
+TEST(Yaml, WithAnEscapeThatIsNotUtf8IsRefusedWithItsPlace) {
+  EXPECT_EQ(Refused("a: 1\nb: \"x\\_y\"\n"),
+            ":2:4: expected UTF-8, saw an escape for other bytes, such as \\_");
+  EXPECT_EQ(Read("a: \"x\\u00e9\"\n").Find("a")->text, "x\u00e9");
+}
+
 TEST(Yaml, ThatGrowsByItsAliasesIsRefused) {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 8; ++i) {
