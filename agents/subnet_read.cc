@@ -19,8 +19,6 @@
 namespace fabric::agent {
 namespace {
 
-constexpr int kReadingsMax = 3;
-
 Result<std::unique_ptr<MadTransport>> OpenTransport(const SubnetReadOptions& options) {
   if (!options.ibsim.empty()) return OpenIbsim(options.ibsim, options.ibsim_node);
   return OpenUmadTransport(options.device, options.port);
@@ -47,10 +45,7 @@ Result<v1::SubnetSnapshot> ReadSubnet(const SubnetReadOptions& options) {
   if (isatty(STDERR_FILENO) != 0) reading.on_progress = ShowProgress;
   ASSIGN_OR_RETURN(const auto transport, OpenTransport(options));
   const SystemClock clock;
-  Result<v1::SubnetSnapshot> snapshot = SubnetReader(*transport, clock, reading).Read({});
-  // A subnet that changed meanwhile is read again.
-  for (int i = 1; i < kReadingsMax && snapshot.ok() && !snapshot->changed().empty(); ++i)
-    snapshot = SubnetReader(*transport, clock, reading).Read({});
+  Result<v1::SubnetSnapshot> snapshot = ReadUnchanged(*transport, clock, reading, {});
   if (reading.on_progress) std::fputs("\n", stderr);
   return snapshot;
 }

@@ -31,6 +31,10 @@ LiveSubnets::LiveSubnets()
 Result<control::SubnetContent> LiveSubnets::Decode(const control::SubnetNews& news,
                                                    SubnetFiles& subnets) {
   std::string& last = encoded_[news.subnet];
+  std::uint64_t bytes = news.frame->size;
+  for (const auto& [name, encoded] : encoded_) bytes += name == news.subnet ? 0 : encoded.size();
+  if (bytes > Limit("subnet_snapshots_bytes"))
+    return ToStatus({.bound = &BoundOf("subnet_snapshots_bytes"), .seen = bytes});
   ASSIGN_OR_RETURN(std::string encoded, subnet::Decompress(*news.frame, last));
   if (const auto result = check_.Check(encoded); result.excess) return ToStatus(*result.excess);
   v1::SubnetSnapshot snapshot;
@@ -60,7 +64,7 @@ bool LiveSubnets::Update(control::Controller& controller, SubnetFiles& subnets, 
       encoded_.erase(news.subnet);
       continue;
     }
-    const bool first = !encoded_.contains(news.subnet);
+    const bool first = encoded_[news.subnet].empty();
     auto content = Decode(news, subnets);
     if (content.ok() && first)
       log::Info("subnet {}: read by {}: {} switches, {} adapters, {} cables", news.subnet,

@@ -95,6 +95,8 @@ inline constexpr Bound kBounds[] = {
     {"streams_per_connection", 64, "streams", "Concurrent streams and calls of one connection."},
     {"grpc_memory", 512 << 20, "bytes", "Memory for messages in flight on the gRPC port."},
     {"subnets", 64, "subnets", "InfiniBand subnets that agents read."},
+    {"subnets_of_node", 16, "subnets", "InfiniBand subnets that one agent reads."},
+    {"subnet_snapshots_bytes", 512 << 20, "bytes", "Decompressed snapshots of all subnets."},
     {"subnet_frame_bytes", 32 << 20, "bytes", "Compressed snapshot of a subnet, from an agent."},
     {"subnet_snapshot_bytes", 256 << 20, "bytes", "Decompressed snapshot of a subnet."},
     {"subnet_snapshot_memory", 1 << 30, "bytes", "Memory of a decoded snapshot of a subnet."},

@@ -369,4 +369,14 @@ void SubnetReader::OnDone(const Done& done) {
   }
 }
 
+Result<v1::SubnetSnapshot> ReadUnchanged(MadTransport& transport, const Clock& clock,
+                                         const ReaderOptions& options,
+                                         const std::stop_token& stop) {
+  constexpr int kReadingsMax = 3;
+  Result<v1::SubnetSnapshot> snapshot = SubnetReader(transport, clock, options).Read(stop);
+  for (int i = 1; i < kReadingsMax && snapshot.ok() && !snapshot->changed().empty(); ++i)
+    snapshot = SubnetReader(transport, clock, options).Read(stop);
+  return snapshot;
+}
+
 }  // namespace fabric::agent

@@ -100,4 +100,8 @@ class SubnetReader {
   SteadyTime progress_at_{};
 };
 
+// Reads the subnet again when it changed meanwhile, at most twice. Errors of SubnetReader::Read.
+Result<v1::SubnetSnapshot> ReadUnchanged(MadTransport& transport, const Clock& clock,
+                                         const ReaderOptions& options, const std::stop_token& stop);
+
 }  // namespace fabric::agent

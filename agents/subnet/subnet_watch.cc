@@ -10,9 +10,6 @@
 namespace fabric::agent {
 namespace {
 
-// A subnet that changes while it is read is read again.
-constexpr int kReadingsMax = 3;
-
 // Whether forwarding tables and P_Keys that were read with `one` still hold in `other`. Links, LIDs
 // and sizes of tables show that a subnet manager changed them.
 bool SameRoutingInputs(const v1::SubnetPort& one, const v1::SubnetPort& other) {
@@ -51,6 +48,30 @@ void CopyTables(const v1::SubnetSnapshot& from, v1::SubnetSnapshot& to) {
   }
 }
 
+// Sorts the nodes by GUID: the order of the answers differs from reading to reading.
+void SortNodes(v1::SubnetSnapshot& snapshot) {
+  auto& nodes = *snapshot.mutable_nodes();
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(nodes.size()));
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(
+      order, {}, [&](std::uint32_t index) { return nodes.Get(static_cast<int>(index)).guid(); });
+  std::vector<std::uint32_t> place(order.size());
+  google::protobuf::RepeatedPtrField<v1::SubnetNode> sorted;
+  for (std::uint32_t at = 0; at < order.size(); ++at) {
+    place[order[at]] = at;
+    sorted.Add(std::move(*nodes.Mutable(static_cast<int>(order[at]))));
+  }
+  nodes.Swap(&sorted);
+  for (v1::SubnetNode& node : nodes)
+    for (v1::SubnetPort& port : *node.mutable_ports())
+      if (port.peer() != 0) port.set_peer(place[port.peer() - 1] + 1);
+  for (v1::SubnetCable& cable : *snapshot.mutable_contradictions()) {
+    cable.set_node(place[cable.node()]);
+    cable.set_peer(place[cable.peer()]);
+  }
+  for (v1::SubnetSilence& each : *snapshot.mutable_silent()) each.set_node(place[each.node()]);
+}
+
 // Rates over seconds need no more, and equal times take no room in a compressed snapshot.
 void RoundTimes(v1::SubnetSnapshot& snapshot) {
   constexpr std::int32_t kTenthOfSecond = 100'000'000;  // In nanoseconds
@@ -83,29 +104,6 @@ void CopyFirstCounters(const v1::SubnetSnapshot& from, v1::SubnetSnapshot& to) {
 
 }  // namespace
 
-void SortNodes(v1::SubnetSnapshot& snapshot) {
-  auto& nodes = *snapshot.mutable_nodes();
-  std::vector<std::uint32_t> order(static_cast<std::size_t>(nodes.size()));
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(
-      order, {}, [&](std::uint32_t index) { return nodes.Get(static_cast<int>(index)).guid(); });
-  std::vector<std::uint32_t> place(order.size());
-  google::protobuf::RepeatedPtrField<v1::SubnetNode> sorted;
-  for (std::uint32_t at = 0; at < order.size(); ++at) {
-    place[order[at]] = at;
-    sorted.Add(std::move(*nodes.Mutable(static_cast<int>(order[at]))));
-  }
-  nodes.Swap(&sorted);
-  for (v1::SubnetNode& node : nodes)
-    for (v1::SubnetPort& port : *node.mutable_ports())
-      if (port.peer() != 0) port.set_peer(place[port.peer() - 1] + 1);
-  for (v1::SubnetCable& cable : *snapshot.mutable_contradictions()) {
-    cable.set_node(place[cable.node()]);
-    cable.set_peer(place[cable.peer()]);
-  }
-  for (v1::SubnetSilence& each : *snapshot.mutable_silent()) each.set_node(place[each.node()]);
-}
-
 SubnetWatch::SubnetWatch(const Clock& clock, ReaderOptions options)
     : clock_(clock), options_(std::move(options)) {}
 
@@ -113,9 +111,7 @@ Result<v1::SubnetSnapshot> SubnetWatch::ReadOnce(MadTransport& transport, bool t
                                                  const std::stop_token& stop) const {
   ReaderOptions options = options_;
   options.tables = options.p_keys = tables;
-  Result<v1::SubnetSnapshot> snapshot = SubnetReader(transport, clock_, options).Read(stop);
-  for (int i = 1; i < kReadingsMax && snapshot.ok() && !snapshot->changed().empty(); ++i)
-    snapshot = SubnetReader(transport, clock_, options).Read(stop);
+  Result<v1::SubnetSnapshot> snapshot = ReadUnchanged(transport, clock_, options, stop);
   if (snapshot.ok()) SortNodes(*snapshot);
   return snapshot;
 }

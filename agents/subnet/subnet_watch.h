@@ -31,8 +31,4 @@ class SubnetWatch {
   SteadyTime tables_at_{};
 };
 
-// Sorts the nodes by GUID. Their order is that of the answers, which differs from reading to
-// reading.
-void SortNodes(v1::SubnetSnapshot& snapshot);
-
 }  // namespace fabric::agent

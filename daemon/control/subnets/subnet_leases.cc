@@ -181,6 +181,12 @@ void SubnetLeases::FillVacant(const std::vector<Candidate>& candidates, Moment n
   }
 }
 
+std::size_t SubnetLeases::LeasesOf(const std::string& node) const {
+  return static_cast<std::size_t>(std::ranges::count_if(leases_, [&](const auto& each) {
+    return each.second.holder && each.second.holder->node == node;
+  }));
+}
+
 // One first reading at a time for ports with the same name, which are one rail as a rule.
 void SubnetLeases::AddNew(const std::vector<Candidate>& candidates, Moment now) {
   for (const Candidate& candidate : candidates) {
@@ -188,7 +194,9 @@ void SubnetLeases::AddNew(const std::vector<Candidate>& candidates, Moment now) 
     const bool pending = std::ranges::any_of(leases_, [&](const auto& each) {
       return !each.second.content && each.second.port == candidate.Port();
     });
-    if (pending || leases_.size() >= Limit("subnets")) continue;
+    if (pending || leases_.size() >= Limit("subnets") ||
+        LeasesOf(candidate.node) >= Limit("subnets_of_node"))
+      continue;
     std::string name = candidate.Port();
     for (int i = 2; leases_.contains(name); ++i) name = Format("{}-{}", candidate.Port(), i);
     Lease& lease = leases_[name];

@@ -104,6 +104,7 @@ class SubnetLeases {
   void Fail(Lease& lease, std::string why, Moment now);
   void FillVacant(const std::vector<Candidate>& candidates, Moment now);
   void AddNew(const std::vector<Candidate>& candidates, Moment now);
+  std::size_t LeasesOf(const std::string& node) const;
   void DropDoubles(const std::string& subnet);
   bool CanHold(const Candidate& candidate, const Lease& lease) const;
   bool MayTry(const Candidate& candidate, Moment now) const;

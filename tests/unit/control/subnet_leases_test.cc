@@ -196,6 +196,14 @@ TEST_F(SubnetLeasesTest, AFrameThatCannotBeDecodedIsOrderedAgainOnce) {
   EXPECT_THAT(Known()[0], HasSubstr("another prefix"));
 }
 
+TEST_F(SubnetLeasesTest, OneAgentReadsABoundedNumberOfSubnets) {
+  Connect(1, 20);
+  EXPECT_EQ(Look().size(), 16U);
+  EXPECT_THAT(Look(), IsEmpty());
+  Connect(2, 20);
+  EXPECT_EQ(Look().size(), 4U);
+}
+
 TEST_F(SubnetLeasesTest, OneFrameOfEachSubnetWaits) {
   Connect(1);
   (void)Look();

@@ -214,7 +214,7 @@ void AmdPollara(HostTree& host) {
   }
 }
 
-// A NIC for NFS over RDMA beside InfiniBand.
+// A NIC for NFS over RDMA in addition to InfiniBand.
 void StorageNic(HostTree& host) {
   for (int i = 0; i < 4; ++i) {
     host.AddGpu(Format("0000:{:02x}:00.0", 0x1b + 0x10 * i), "10de", "2330", "nvidia");

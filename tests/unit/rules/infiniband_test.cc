@@ -239,7 +239,7 @@ TEST(VfPortUp, IsUnknownWithoutTheStateOrTheFunction) {
   EXPECT_THAT(Unknowns(nodes), ::testing::Contains("vf_port_up n1/mlx5_1/1"));
   PortOf(nodes[0], 1).set_state(v1::PORT_STATE_ACTIVE);
   EXPECT_THAT(Unknowns(nodes), ::testing::Not(::testing::Contains("vf_port_up n1/mlx5_1/1")))
-      << "it is up whatever its physical function is";
+      << "it is up, and the state of its physical function does not matter";
 }
 
 TEST(IpoibNetdevUp, FailsForTheOneThatIsDownUnderAnActivePort) {
