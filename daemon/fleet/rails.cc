@@ -233,17 +233,21 @@ NodeRails RailLayouts::Compute(Known& node, const NodeRecord& record) const {
   const Product& product = products_.at(*node.product);
   const Layout& own = product.at(node.places);
   const RailPlaces ports = PlacesOf(record.snapshot);
-  // The cards that it had, if equal nodes still have them or there are none
-  const bool by_past = (own.reference == nullptr || own.reference == &own) &&
-                       node.past.size() > ports.size() &&
-                       IsSimilar(node.places, NamesOf(node.past)) &&
-                       (own.nodes.size() == 1 || product.contains(NamesOf(node.past)));
+  // Without cards, now and before: a head node may have the product of the compute nodes.
+  const bool may_be_head_node = ports.empty() && record.snapshot.gpus().empty();
+  // The cards that it had: all of them, or if equal nodes still have them or there are none.
+  const bool all_gone = ports.empty() && !node.past.empty();
+  const bool by_past =
+      all_gone || ((own.reference == nullptr || own.reference == &own) &&
+                   node.past.size() > ports.size() && IsSimilar(node.places, NamesOf(node.past)) &&
+                   (own.nodes.size() == 1 || product.contains(NamesOf(node.past))));
   // Two machines without a product name may be of different kinds.
   const std::size_t nodes_min = node.product->empty() || own.reference == &own ? 2 : 1;
   NodeRails rails;
   if (by_past)
     rails = RailsBy(node.past, RailSource::kPast, ports);
-  else if (own.reference != nullptr && own.reference->nodes.size() >= nodes_min)
+  else if (!may_be_head_node && own.reference != nullptr &&
+           own.reference->nodes.size() >= nodes_min)
     rails = RailsBy(own.reference->rails, RailSource::kProduct, ports);
   else
     rails = RailsBy({}, RailSource::kOrder, ports);

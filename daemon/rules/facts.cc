@@ -106,6 +106,16 @@ void Unreadable(const fleet::PortView& port, std::string_view what, std::string 
               {NotReadable(port, std::string(what), std::move(source))});
 }
 
+std::string DevicesUnknown(const v1::NodeSnapshot& snapshot) {
+  if (snapshot.host().rdma_netns_mode() == v1::RDMA_NETNS_MODE_EXCLUSIVE)
+    return "devices may be in other network namespaces";
+  for (const v1::Gap& gap : snapshot.gaps())
+    if (gap.inspector() == "rdma_devices" &&
+        (snapshot.captured() || gap.code() != v1::GAP_CODE_NOT_FOUND))
+      return gap.reason();
+  return {};
+}
+
 std::string PortFile(const fleet::PortView& port, std::string_view file) {
   return Format("sys/class/infiniband/{}/ports/{}/{}", port.device->name(), port.port->number(),
                 file);

@@ -56,6 +56,9 @@ v1::Evidence NotReadable(const fleet::PortView& port, std::string what, std::str
 // "profile roce-pfc-dcqcn"
 std::string ProfileBasis(const fleet::Expectation& expectation);
 
+// Why RDMA devices may exist that are not in the snapshot; empty: there are none.
+std::string DevicesUnknown(const v1::NodeSnapshot& snapshot);
+
 v1::Subject SubjectOf(const Member& member);             // Scope port or node
 v1::Subject SubjectOf(const fleet::NodeView& node);      // Scope node
 v1::Subject DeviceSubject(const fleet::PortView& port);  // Scope device

@@ -78,6 +78,19 @@ constexpr Rules kSmallRdmaMtu = {"rdma_mtu_of_fast_link"};
 constexpr Rules kSplitBond = {"bond_within_one_card"};
 constexpr Rules kBondMembers = {"bond_members_active"};
 
+// Settings of the first member of a bond, compared with other nodes or with the profile.
+constexpr Rules kPfcOfPort = {"pfc_equal_on_rail", "pfc_on_data_priority",
+                              "lossless_has_flow_control"};
+constexpr Rules kTrustOfPort = {"pfc_covers_roce_dscp", "trust_equal_on_rail"};
+constexpr Rules kPauseOfPort = {"pfc_excludes_global_pause", "global_pause_equal_on_rail",
+                                "pfc_instead_of_global_pause"};
+constexpr Rules kEcnOfPort = {"ecn_notified_on_data_priority", "ecn_obeyed_on_data_priority",
+                              "port_ecn_enabled"};
+constexpr Rules kBondSettings = {"bond_members_settings_equal"};
+
+constexpr Rules kRdmaMtu = {"mtu_equal_on_rail", "ib_mtu_full", "rdma_mtu_expected"};
+constexpr Rules kIpoibSettings = {"ipoib_settings_equal"};
+
 // What probes measure
 constexpr Rules kLocated = {"probe_blame"};
 constexpr Rules kLossyLinks = {"link_errors_within_limit", "link_stays_up", "fec_equal_on_rail",
@@ -173,6 +186,26 @@ constexpr CauseRule kCauseRules[] = {
      .causes = kNoRoom,
      .effects = kOverflow},
     {.why = "The RDMA MTU follows the netdev MTU", .causes = kOtherMtu, .effects = kSmallRdmaMtu},
+    {.why = "Another member of the bond has the expected PFC",
+     .causes = kPfcOfPort,
+     .effects = kBondSettings,
+     .counter = "PFC enabled priorities of bond members"},
+    {.why = "Another member of the bond has the expected trust",
+     .causes = kTrustOfPort,
+     .effects = kBondSettings,
+     .counter = "trust of bond members"},
+    {.why = "Another member of the bond has the expected pause",
+     .causes = kPauseOfPort,
+     .effects = kBondSettings,
+     .counter = "global pause of bond members"},
+    {.why = "Another member of the bond has the expected ECN",
+     .causes = kEcnOfPort,
+     .effects = kBondSettings,
+     .counter = "ECN of bond members"},
+    {.why = "IPoIB cannot have larger packets than the port",
+     .causes = kRdmaMtu,
+     .effects = kIpoibSettings,
+     .counter = "IPoIB MTU"},
     {.why = "Without FEC, bit errors are not corrected",
      .causes = kUncorrected,
      .effects = kLinkErrors},

@@ -95,7 +95,7 @@ void EqualityJudge::ReportTie(PeerGroup& group) {
   if (!changed) return;
   const Comparison& comparison = *group.comparison;
   Verdicts out(comparison.rule->id, comparison.rule->severity);
-  FailGroup(*comparison.equality, group.key, LargestValues(group), group.values.size(),
+  FailGroup(*comparison.equality, group.key, LargestValues(group), JudgedOf(group).values,
             group.members, MembersOf(group), out);
   findings_.Replace(group.outcome, out);
 }
@@ -117,7 +117,8 @@ std::vector<v1::Subject> EqualityJudge::MembersOf(const PeerGroup& group) const 
 // Also sets the members that the finding shows.
 std::vector<ValueSummary> EqualityJudge::LargestValues(PeerGroup& group) {
   std::vector<ValueGroup*> largest;
-  for (const auto& [value, values] : group.values) largest.push_back(values.get());
+  for (const auto& [value, values] : group.values)
+    if (values->judged() > 0) largest.push_back(values.get());
   std::sort(largest.begin(), largest.end(), [](const ValueGroup* a, const ValueGroup* b) {
     if (a->members.size() != b->members.size()) return a->members.size() > b->members.size();
     return a->value < b->value;
@@ -126,7 +127,7 @@ std::vector<ValueSummary> EqualityJudge::LargestValues(PeerGroup& group) {
   group.shown.clear();
   std::vector<ValueSummary> summaries;
   for (ValueGroup* const values : largest) {
-    const Ref first = FirstOf(*values, nodes_);
+    const Ref first = FirstOf(*values, nodes_, slots_);
     group.shown.push_back(first);
     ValueSummary& summary = summaries.emplace_back();
     summary.value = values->value;
@@ -144,7 +145,7 @@ void EqualityJudge::ReportDeviating(PeerGroup& group) {
   std::string basis = Basis(equality, group.key, majority.members.size(), group.members);
   std::optional<Ref> example;
   if (equality.more != nullptr || equality.show_difference != nullptr)
-    example = FirstOf(majority, nodes_);
+    example = FirstOf(majority, nodes_, slots_);
   const bool all = basis != group.basis || example != group.example ||
                    (example && Contains(group.touched, *example));
   group.basis = std::move(basis);

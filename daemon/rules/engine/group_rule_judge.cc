@@ -122,7 +122,7 @@ void GroupRuleJudge::JudgeGroup(PeerGroup& group) {
 ValueCounts GroupRuleJudge::CountsOf(PeerGroup& group, bool by_name) {
   ValueCounts counts{.values = {}, .members = group.members};
   const auto add = [&](ValueGroup& values) {
-    const Ref any = by_name ? FirstOf(values, nodes_) : values.members.front();
+    const Ref any = by_name ? FirstOf(values, nodes_, slots_) : values.members.front();
     counts.values.push_back(
         {.value = values.value, .members = values.members.size(), .any = nodes_.MemberOf(any)});
   };

@@ -139,9 +139,7 @@ void PeerComparison::PutMember(const Ref& ref, std::vector<Comparison*>& compari
       continue;
     }
     if (slot.group != nullptr) Leave(ref, slot);
-    Join(ValuesFor(*comparison, ref, key, *value), ref, slot);
-    slot.silent = silent;
-    slot.group->silent += silent ? 1 : 0;
+    Join(ValuesFor(*comparison, ref, key, *value), ref, silent, slot);
   }
 }
 
@@ -190,11 +188,14 @@ void PeerComparison::Wait(PeerGroup& group) {
   if (!std::exchange(group.waiting, true)) waiting_.push_back(&group);
 }
 
-void PeerComparison::Join(ValueGroup& values, const Ref& ref, Slot& slot) {
+void PeerComparison::Join(ValueGroup& values, const Ref& ref, bool silent, Slot& slot) {
   PeerGroup& group = *values.peers;
-  slot = {.group = &values, .index = static_cast<std::uint32_t>(values.members.size())};
+  slot = {.group = &values,
+          .index = static_cast<std::uint32_t>(values.members.size()),
+          .silent = silent};
   values.members.push_back(ref);
-  if (values.first && nodes_.Before(ref, *values.first)) values.first = ref;
+  values.silent += silent ? 1 : 0;
+  if (!silent && values.first && nodes_.Before(ref, *values.first)) values.first = ref;
   ++group.members;
   group.size_bound = std::max(group.size_bound, values.members.size());
   if (group.largest == nullptr || values.members.size() > group.largest->members.size())

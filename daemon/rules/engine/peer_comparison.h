@@ -64,7 +64,7 @@ class PeerComparison {
                                const Value& value);
   static PeerGroup& GroupIn(Comparison& comparison, const Group& key);
   static ValueGroup& ValuesIn(PeerGroup& group, const Value& value);
-  void Join(ValueGroup& values, const Ref& ref, Slot& slot);
+  void Join(ValueGroup& values, const Ref& ref, bool silent, Slot& slot);
   void Leave(const Ref& ref, Slot& slot);
   void Touch(ValueGroup& values, const Ref& ref);
   void Wait(PeerGroup& group);

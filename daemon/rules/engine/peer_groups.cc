@@ -1,14 +1,17 @@
 #include "daemon/rules/engine/peer_groups.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace fabric::rules {
 
-Ref FirstOf(ValueGroup& group, const NodeIndex& nodes) {
-  if (!group.first)
-    group.first = *std::min_element(group.members.begin(), group.members.end(),
-                                    [&](const Ref& a, const Ref& b) { return nodes.Before(a, b); });
-  return *group.first;
+Ref FirstOf(ValueGroup& values, const NodeIndex& nodes, const SlotTable& slots) {
+  if (values.first) return *values.first;
+  for (const Ref& ref : values.members) {
+    if (slots.At(*values.peers->comparison, ref).silent) continue;
+    if (!values.first || nodes.Before(ref, *values.first)) values.first = ref;
+  }
+  return values.first.value();
 }
 
 void SlotTable::SetComparisons(std::size_t of_nodes, std::size_t of_ports) {

@@ -29,14 +29,11 @@ struct ValueGroup {
   std::string text;  // That `value` borrows
   Value value;
   std::vector<Ref> members;
-  std::optional<Ref> first;  // By name; no value: not known
+  std::optional<Ref> first;  // Of the judged members, by name; no value: not known
   std::size_t silent = 0;    // Members that are not judged
 
   std::size_t judged() const { return members.size() - silent; }
 };
-
-// By name.
-Ref FirstOf(ValueGroup& group, const NodeIndex& nodes);
 
 struct Slot {
   ValueGroup* group = nullptr;  // nullptr: the member does not take part
@@ -127,5 +124,8 @@ class SlotTable {
   std::size_t of_ports_ = 0;
   std::vector<Row> rows_;  // By number of node
 };
+
+// The first judged member, by name. There must be one.
+Ref FirstOf(ValueGroup& values, const NodeIndex& nodes, const SlotTable& slots);
 
 }  // namespace fabric::rules

@@ -84,10 +84,18 @@ void JudgeRegistration(const fleet::NodeView& node, Verdicts& out) {
 
 // peermem_loaded
 
-// Used by the host itself, not passed through to a virtual machine.
-bool IsNvidia(const v1::Gpu& gpu) {
-  return gpu.vendor_id() == "10de" && !gpu.driver().starts_with("vfio") &&
-         gpu.driver() != "nouveau";
+bool IsPassedThrough(const v1::Gpu& gpu) {
+  return gpu.driver().starts_with("vfio");
+}
+
+// NVIDIA GPUs that the host itself uses. On a hypervisor, one without a driver is for a guest.
+long NvidiaGpus(const v1::NodeSnapshot& snapshot) {
+  const auto& gpus = snapshot.gpus();
+  const bool hypervisor = std::any_of(gpus.begin(), gpus.end(), IsPassedThrough);
+  return std::count_if(gpus.begin(), gpus.end(), [&](const v1::Gpu& gpu) {
+    return gpu.vendor_id() == "10de" && !IsPassedThrough(gpu) && gpu.driver() != "nouveau" &&
+           (gpu.has_driver() || !hypervisor);
+  });
 }
 
 std::string Reason(const v1::NodeSnapshot& snapshot) {
@@ -118,7 +126,7 @@ std::vector<v1::Evidence> EvidenceOf(const fleet::NodeView& node, long gpus, std
 void JudgeLoaded(const fleet::NodeView& node, Verdicts& out) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   const v1::PeerMemory& memory = snapshot.peer_memory();
-  const long gpus = std::count_if(snapshot.gpus().begin(), snapshot.gpus().end(), IsNvidia);
+  const long gpus = NvidiaGpus(snapshot);
   if (node.ports.empty()) return;
   if (gpus == 0 || IsModuleLoaded(memory) || memory.dma_buf().possible() || IsUnused(node))
     return out.Pass();

@@ -64,17 +64,6 @@ bool IsCardJudged(const v1::PciFunction& card) {
          card.driver() == "hfi1";
 }
 
-// Why devices may exist that are not in the snapshot; empty: there are none.
-std::string DevicesUnknown(const v1::NodeSnapshot& snapshot) {
-  if (snapshot.host().rdma_netns_mode() == v1::RDMA_NETNS_MODE_EXCLUSIVE)
-    return "devices may be in other network namespaces";
-  for (const v1::Gap& gap : snapshot.gaps())
-    if (gap.inspector() == "rdma_devices" &&
-        (snapshot.captured() || gap.code() != v1::GAP_CODE_NOT_FOUND))
-      return gap.reason();
-  return {};
-}
-
 std::vector<v1::Remedy> FindDevices() {
   return {Query({.command = "lspci -nnk -d ::0200; lspci -nnk -d ::0207",
                  .note = "A card that lspci does not show is dead or not seated. A card without "
@@ -105,6 +94,7 @@ void JudgeDevicePresence(const fleet::NodeView& node, Verdicts& out) {
   if (const std::string why = DevicesUnknown(snapshot); !why.empty())
     return out.Unknown(SubjectOf(node), Format("RDMA devices could not be read: {}", why),
                        {evidence("not readable: " + why, "rule", true)});
+  if (!node.missing_cards.empty()) return;  // fabric_card_present fails.
   const std::string with_cards =
       cards.empty() ? "no RDMA card" : Format("RDMA card {}", Listed(cards));
   if (snapshot.gpus().empty())

@@ -127,26 +127,28 @@ constexpr MemberSetting kMemberSettings[] = {
 
 constexpr std::size_t kTextShownMax = 40;  // Longer texts are lists
 
+v1::Remedy ShowSettings(const NetInterface& member) {
+  return Query({.command = Format("dcb pfc show dev {0}; dcb ets show dev {0}; dcb app show dev "
+                                  "{0}; ethtool -a {0}",
+                                  member.name()),
+                .note = "Compare the members with each other, and with a good node. Then set the "
+                        "differences on the member that is wrong."});
+}
+
+// Which of the members is wrong is not known: the rules that compare nodes tell.
 void Fail(const PortView& port, const NetInterface& first, const NetInterface& other,
           const MemberSetting& setting, Verdicts& out) {
-  std::string expected = setting.text(first);
-  std::string seen = setting.text(other);
-  if (expected.size() > kTextShownMax || seen.size() > kTextShownMax) {
-    expected = "one list";
-    seen = "another list";
-  }
-  FailOn(
-      port,
-      {.what = Format("{} of {}", setting.what, other.name()),
-       .expected = std::move(expected),
-       .seen = std::move(seen),
-       .source = setting.source(other.name()),
-       .basis = Format("as {}, in the same bond {}", first.name(), port.netdev->name())},
-      {Query({.command = Format("dcb pfc show dev {0}; dcb ets show dev {0}; dcb app show dev {0}; "
-                                "ethtool -a {0}",
-                                other.name()),
-              .note = Format("Compare with {}, then set the differences.", first.name())})},
-      out);
+  const std::string one = setting.text(first);
+  const std::string another = setting.text(other);
+  const bool is_list = one.size() > kTextShownMax || another.size() > kTextShownMax;
+  FailOn(port,
+         {.what = Format("{} of bond members", setting.what),
+          .expected = "the same",
+          .seen = is_list ? Format("differ between {} and {}", first.name(), other.name())
+                          : Format("{} on {}, {} on {}", one, first.name(), another, other.name()),
+          .source = setting.source(other.name()),
+          .basis = "members of " + port.netdev->name()},
+         {ShowSettings(first), ShowSettings(other)}, out);
 }
 
 // Settings that one of two members reports, and the other one does not.

@@ -73,13 +73,16 @@ bool IsReportedAsUnusable(const v1::PciFunction& function) {
 }
 
 void JudgeMissingCards(const NodeView& node, Verdicts& out) {
-  if (node.ports.empty() || !node.ports[0].rail) return;
+  const bool has_fabric_port = !node.ports.empty() && node.ports[0].rail;
+  if (!has_fabric_port && node.missing_cards.empty()) return;
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  if (snapshot.rdma_devices().empty() && !DevicesUnknown(snapshot).empty())
+    return;  // rdma_device_present is UNKNOWN.
   std::vector<std::string> names;
   std::vector<v1::Evidence> evidence;
   for (const fleet::MissingCard& card : node.missing_cards) {
-    const v1::PciFunction* const function = fleet::FindFunction(node.node->snapshot, card.place);
-    if (HasOtherRole(node.node->snapshot, card) ||
-        (function != nullptr && IsReportedAsUnusable(*function)))
+    const v1::PciFunction* const function = fleet::FindFunction(snapshot, card.place);
+    if (HasOtherRole(snapshot, card) || (function != nullptr && IsReportedAsUnusable(*function)))
       continue;
     names.push_back(NameOf(card));
     if (evidence.size() < kListedMax)

@@ -113,12 +113,31 @@ void JudgeCardDrivers(const fleet::NodeView& node, Verdicts& out) {
 
 // rdma_card_has_device
 
-bool IsInBond(const v1::NodeSnapshot& snapshot, const v1::PciFunction& card) {
-  return std::any_of(snapshot.net_interfaces().begin(), snapshot.net_interfaces().end(),
-                     [&](const v1::NetInterface& netdev) {
-                       return netdev.pci_address() == card.address() &&
-                              (netdev.has_bond_member() || netdev.has_master());
-                     });
+bool IsBondMember(const v1::NodeSnapshot& snapshot, const v1::PciFunction& card) {
+  return std::ranges::any_of(snapshot.net_interfaces(), [&](const v1::NetInterface& netdev) {
+    return netdev.pci_address() == card.address() &&
+           (netdev.has_bond_member() || netdev.has_master());
+  });
+}
+
+// mlx5 has one RDMA device for a bond: that of a member's function, or of the bond.
+bool IsBelowDevice(const v1::NodeSnapshot& snapshot, const std::set<std::string_view>& with_device,
+                   const v1::PciFunction& card) {
+  std::set<std::string_view> masters;
+  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
+    if (netdev.pci_address() == card.address() && netdev.has_master())
+      masters.insert(netdev.master());
+  const auto has_device = [&](const v1::NetInterface& netdev) {
+    return masters.contains(netdev.master()) && with_device.contains(netdev.pci_address());
+  };
+  const auto is_on_master = [&](const v1::RdmaDevice& device) {
+    return device.function().kind() != v1::FUNCTION_KIND_SOFTWARE &&
+           std::ranges::any_of(device.ports(), [&](const v1::Port& port) {
+             return masters.contains(port.netdev());
+           });
+  };
+  return std::ranges::any_of(snapshot.net_interfaces(), has_device) ||
+         std::ranges::any_of(snapshot.rdma_devices(), is_on_master);
 }
 
 // The device of another function of the card has the port of this one.
@@ -131,6 +150,27 @@ bool IsPortOfOtherFunction(const v1::NodeSnapshot& snapshot, const v1::PciFuncti
       });
 }
 
+bool IsForUserSpace(std::string_view driver) {
+  return driver.starts_with("vfio") || driver.find("uio") != std::string_view::npos;
+}
+
+bool HasFunctionWithoutDriver(const std::vector<const v1::PciFunction*>& cards,
+                              const v1::PciFunction& card) {
+  return std::ranges::any_of(cards, [&](const v1::PciFunction* other) {
+    return !other->has_driver() && CardOf(other->address()) == CardOf(card.address());
+  });
+}
+
+// Without an RDMA device by design, or because of what another rule reports.
+bool LacksDeviceRightly(const v1::NodeSnapshot& snapshot,
+                        const std::vector<const v1::PciFunction*>& cards,
+                        const std::set<std::string_view>& with_device,
+                        const v1::PciFunction& card) {
+  if (IsForUserSpace(card.driver()) || HasFunctionWithoutDriver(cards, card)) return true;
+  if (IsBondMember(snapshot, card) && card.driver() != "mlx5_core") return true;
+  return IsBelowDevice(snapshot, with_device, card) || IsPortOfOtherFunction(snapshot, card);
+}
+
 // Drivers that give every card an RDMA device. With others it is a setting, and a card for
 // management may have none; it is expected if an equal card has one.
 bool NeedsDevice(const std::vector<const v1::PciFunction*>& cards,
@@ -140,10 +180,6 @@ bool NeedsDevice(const std::vector<const v1::PciFunction*>& cards,
   return std::any_of(cards.begin(), cards.end(), [&](const v1::PciFunction* other) {
     return with_device.contains(other->address()) && IsSameCardType(card, *other);
   });
-}
-
-bool IsForUserSpace(std::string_view driver) {
-  return driver.starts_with("vfio") || driver.find("uio") != std::string_view::npos;
 }
 
 // Devices may be in other network namespaces, or not in the captured tree.
@@ -185,9 +221,8 @@ void JudgeCardDevices(const fleet::NodeView& node, Verdicts& out) {
       out.Pass();
       continue;
     }
-    // A card without a driver is a finding of rdma_card_has_driver.
-    if (!card->has_driver() || IsForUserSpace(card->driver()) || IsInBond(snapshot, *card) ||
-        IsPortOfOtherFunction(snapshot, *card) || !NeedsDevice(cards, with_device, *card))
+    if (LacksDeviceRightly(snapshot, cards, with_device, *card) ||
+        !NeedsDevice(cards, with_device, *card))
       continue;
     faults.push_back({.card = card, .expected = "one"});
   }

@@ -128,6 +128,28 @@ TEST(Rails, AreRememberedOnTheOnlyNode) {
   EXPECT_THAT(MissingOn(*fleet.Find("n1")), ElementsAre("1 0000:18:00.0 "));
 }
 
+TEST(Rails, AreRememberedWhenAllCardsAreGone) {
+  Fleet fleet;
+  auto nodes = Nodes(2, RoceNode, {.rails = 2, .gpu = false});
+  for (const v1::NodeSnapshot& node : nodes) fleet.Put(node, {});
+  for (v1::NodeSnapshot& node : nodes) {
+    testing::RemoveCard(node, 1);
+    testing::RemoveCard(node, 0);
+    fleet.Put(node, {});
+  }
+  EXPECT_THAT(MissingOn(*fleet.Find("n1")), ElementsAre("0 0000:17:00.0 ", "1 0000:18:00.0 "));
+  EXPECT_THAT(MissingOn(*fleet.Find("n2")), ElementsAre("0 0000:17:00.0 ", "1 0000:18:00.0 "));
+}
+
+TEST(Rails, OfAHeadNodeAreNotMissing) {
+  for (const bool gpu : {false, true}) {
+    auto nodes = Nodes(4, RoceNode, {.rails = 1, .gpu = gpu});
+    testing::RemoveCard(nodes[0], 0);
+    const auto records = RecordsOf(nodes);
+    EXPECT_EQ(MissingOn(records[0]).size(), gpu ? 1 : 0) << "a node with GPUs is no head node";
+  }
+}
+
 // The controller restarts: what the state file has is the snapshot and the memory.
 TEST(Rails, AreRememberedAcrossARestart) {
   Fleet before;

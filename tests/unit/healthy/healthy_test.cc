@@ -4,329 +4,17 @@
 
 #include "base/text.h"
 #include "proto/names.h"
-#include "tests/unit/healthy/host_tree.h"
+#include "tests/unit/healthy/host_kinds.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
 namespace {
 
 using ::testing::Each;
-using testing::HostTree;
+using testing::HealthyFleets;
+using testing::HostFleet;
 using ::testing::IsEmpty;
-using testing::Nic;
-using Gids = Nic::Gids;
-
-Nic ConnectX7(int number) {
-  return {.address = Format("0000:{:02x}:00.0", 0x17 + 0x10 * number),
-          .vendor = "15b3",
-          .device = "1021",
-          .driver = "mlx5_core",
-          .rdma = Format("mlx5_{}", number),
-          .netdev = Format("ens{}np0", number + 1),
-          .board = "MT_0000000838",
-          .port_name = "p0"};
-}
-
-Nic AsInfiniband(Nic nic) {
-  nic.link_layer = "InfiniBand";
-  nic.gids = Gids::kOne;
-  nic.mtu = 4092;
-  nic.dcb = false;
-  nic.port_name = {};
-  return nic;
-}
-
-// Ethernet for management: no RDMA.
-Nic Management() {
-  return {.address = "0000:05:00.0",
-          .vendor = "8086",
-          .device = "1563",
-          .driver = "ixgbe",
-          .netdev = "eno1",
-          .gigabits = 10,
-          .mtu = 1500,
-          .dcb = false};
-}
-
-void Broadcom(HostTree& host) {
-  for (int i = 0; i < 2; ++i) {
-    const std::string cc = Format("sys/kernel/config/bnxt_re/bnxt_re{}/ports/1/cc/", i);
-    host.Add({.address = Format("0000:{:02x}:00.0", 0x17 + 0x10 * i),
-              .vendor = "14e4",
-              .device = "1760",
-              .driver = "bnxt_en",
-              .rdma = Format("bnxt_re{}", i),
-              .netdev = Format("ens{}np0", i + 1)});
-    // The operator created some of the directories.
-    if (i == 1 || host.number() % 4 == 3) continue;
-    if (host.number() % 4 == 2)
-      host.File(Format("sys/kernel/debug/bnxt_re/bnxt_re{}/info", i),
-                "fw_service_prof_type_sup : 0");
-    host.File(cc + "ecn_enable", "0x1").File(cc + "cnp_dscp", "0x30").File(cc + "cnp_prio", "0x6");
-    host.File(cc + "roce_dscp", "0x1a").File(cc + "roce_prio", "0x3").File(cc + "cc_mode", "0x1");
-  }
-}
-
-void IntelRoce(HostTree& host) {
-  for (int i = 0; i < 2; ++i)
-    host.Add({.address = Format("0000:17:00.{}", i),
-              .vendor = "8086",
-              .device = "1592",
-              .driver = "ice",
-              .rdma = Format("rocep23s0f{}", i),
-              .netdev = Format("ens1f{}np{}", i, i),
-              .rate = "100 Gb/sec (4X EDR)",
-              .gids = Gids::kV2,
-              .gigabits = 100,
-              .up = i == 0,
-              .port_name = Format("p{}", i)});
-}
-
-void IntelIwarp(HostTree& host) {
-  host.Add({.address = "0000:17:00.0",
-            .vendor = "8086",
-            .device = "1592",
-            .driver = "ice",
-            .rdma = "iwp23s0f0",
-            .netdev = "ens1f0np0",
-            .node_type = "4: RNIC",
-            .rate = "100 Gb/sec (4X EDR)",
-            .gids = Gids::kOne,
-            .gigabits = 100,
-            .dcb = false});
-}
-
-void Efa(HostTree& host) {
-  for (int i = 0; i < 4; ++i)
-    host.Add({.address = Format("0000:{:02x}:00.0", 0x50 + 0x10 * i),
-              .vendor = "1d0f",
-              .device = "efa2",
-              .driver = "efa",
-              .rdma = Format("rdmap{}s0", 80 + 16 * i),
-              .link_layer = "Unspecified",
-              .node_type = "7: unspecified",
-              .rate = "100 Gb/sec (4X EDR)",
-              .gids = Gids::kOne,
-              .dcb = false,
-              .below_bridge = false});
-  host.File("sys/class/dmi/id/sys_vendor", "Amazon EC2");
-  for (int i = 0; i < 4; ++i)
-    host.AddGpu(Format("0000:{:02x}:00.0", 0x53 + 0x10 * i), "10de", "2330", "nvidia");
-}
-
-// Containers use them; one belongs to a virtual machine. Their number differs.
-void VirtualFunctions(HostTree& host) {
-  Nic physical = ConnectX7(0);
-  const int functions = 1 + static_cast<int>(host.number() % 3);
-  physical.virtual_functions = static_cast<std::uint32_t>(functions) + 1;
-  host.Add(physical);
-  host.Add({.address = Format("0000:17:00.{}", functions + 1),
-            .vendor = "15b3",
-            .device = "101e",
-            .driver = "vfio-pci",
-            .physical = physical.address});
-  for (int i = 1; i <= functions; ++i)
-    host.Add({.address = Format("0000:17:00.{}", i),
-              .vendor = "15b3",
-              .device = "101e",
-              .driver = "mlx5_core",
-              .rdma = Format("mlx5_{}", i),
-              .netdev = Format("ens1v{}", i - 1),
-              .dcb = false,
-              .physical = physical.address});
-}
-
-void GuestWithVirtualFunction(HostTree& host) {
-  host.File("sys/class/dmi/id/sys_vendor", "QEMU");
-  host.Add({.address = "0000:07:00.0",
-            .vendor = "15b3",
-            .device = "101e",
-            .driver = "mlx5_core",
-            .rdma = "mlx5_0",
-            .netdev = "ens7",
-            .dcb = false,
-            .below_bridge = false});
-}
-
-void Bond(HostTree& host) {
-  for (int i = 0; i < 2; ++i)
-    host.Add({.address = Format("0000:17:00.{}", i),
-              .vendor = "15b3",
-              .device = "101d",
-              .driver = "mlx5_core",
-              .rdma = i == 0 ? "mlx5_bond_0" : "",
-              .netdev = Format("ens1f{}np{}", i, i),
-              .rate = "100 Gb/sec (4X EDR)",
-              .gigabits = 100,
-              .board = "MT_0000000359",
-              .port_name = Format("p{}", i),
-              .bond = "bond0"});
-  host.AddBond("bond0", "bond0.100");
-}
-
-// On the processor of the DPU: uplinks and the representors of the host's functions.
-void BlueField(HostTree& host) {
-  for (int i = 0; i < 2; ++i) {
-    const std::string address = Format("0000:03:00.{}", i);
-    host.Add({.address = address,
-              .vendor = "15b3",
-              .device = "a2dc",
-              .driver = "mlx5_core",
-              .rdma = Format("mlx5_{}", i),
-              .netdev = Format("p{}", i),
-              .board = "MT_0000000884",
-              .port_name = Format("p{}", i)});
-    host.AddRepresentor(address, Format("pf{}hpf", i), Format("pf{}", i));
-  }
-}
-
-// One card in two slots: a function on each socket. Two hosts share a card.
-void SocketDirect(HostTree& host) {
-  for (int i = 0; i < 2; ++i) {
-    Nic nic = ConnectX7(i);
-    nic.board = "MT_0000000834";
-    nic.card_guid = Format("88e9:a400:0000:{:04x}", (host.number() - 1) / 2);
-    host.Add(nic);
-  }
-}
-
-void GraceHopper(HostTree& host) {
-  host.File("proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro iommu.passthrough=1");
-  host.File("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f");
-  host.AddGpu("0009:01:00.0", "10de", "2342", "nvidia");
-  Nic nic = AsInfiniband(ConnectX7(0));
-  nic.address = "0000:01:00.0";
-  nic.netdev = "ibp1s0";
-  host.Add(nic);
-}
-
-void AmdPollara(HostTree& host) {
-  for (int i = 0; i < 4; ++i) {
-    host.AddGpu(Format("0000:{:02x}:00.0", 0x12 + 0x20 * i), "1002", "74a1", "amdgpu");
-    host.Add({.address = Format("0000:{:02x}:00.0", 0x16 + 0x20 * i),
-              .vendor = "1dd8",
-              .device = "1002",
-              .driver = "ionic",
-              .rdma = Format("ionic_{}", i),
-              .netdev = Format("benic{}p1", i + 1),
-              .gids = Gids::kV2,
-              .dcb = false});
-  }
-}
-
-// A NIC for NFS over RDMA in addition to InfiniBand.
-void StorageNic(HostTree& host) {
-  for (int i = 0; i < 4; ++i) {
-    host.AddGpu(Format("0000:{:02x}:00.0", 0x1b + 0x10 * i), "10de", "2330", "nvidia");
-    Nic nic = AsInfiniband(ConnectX7(i));
-    nic.netdev = Format("ibp{}s0", 0x17 + 0x10 * i);
-    host.Add(nic);
-  }
-  host.Add({.address = "0000:a1:00.0",
-            .vendor = "15b3",
-            .device = "101d",
-            .driver = "mlx5_core",
-            .rdma = "mlx5_4",
-            .netdev = "ens9np0",
-            .rate = "100 Gb/sec (4X EDR)",
-            .gigabits = 100,
-            .board = "MT_0000000359",
-            .port_name = "p0"});
-  host.File("proc/mounts",
-            "10.5.0.200:/data /data nfs4 rw,vers=4.2,proto=rdma,port=20049,addr=10.5.0.200 0 0");
-}
-
-void UnusedInfinibandPort(HostTree& host) {
-  for (int i = 0; i < 2; ++i) {
-    Nic nic = AsInfiniband(ConnectX7(0));
-    nic.address = Format("0000:17:00.{}", i);
-    nic.rdma = Format("mlx5_{}", i);
-    nic.netdev = Format("ibp23s0f{}", i);
-    nic.up = i == 0;
-    if (i == 1) nic.rate = "10 Gb/sec (4X SDR)";
-    host.Add(nic);
-  }
-}
-
-void AzureMana(HostTree& host) {
-  host.File("sys/class/dmi/id/sys_vendor", "Microsoft Corporation");
-  host.File("sys/class/dmi/id/product_name", "Virtual Machine");
-  host.Add({.address = "7870:00:00.0",
-            .vendor = "1414",
-            .device = "00ba",
-            .driver = "mana",
-            .rdma = "mana_0",
-            .netdev = "enP30832s1",
-            .rate = "200 Gb/sec (4X HDR)",
-            .gids = Gids::kV2,
-            .gigabits = 200,
-            .mtu = 1500,
-            .dcb = false,
-            .below_bridge = false});
-}
-
-void NoRdma(HostTree& host) {
-  host.Add(Management());
-}
-
-void LoneNic(HostTree& host) {
-  host.Add(ConnectX7(0)).Add(Management());
-}
-
-// Virtual machines have all GPUs.
-void Hypervisor(HostTree& host) {
-  for (int i = 0; i < 2; ++i) {
-    host.AddGpu(Format("0000:{:02x}:00.0", 0x1b + 0x10 * i), "10de", "2330", "vfio-pci");
-    host.Add(ConnectX7(i));
-  }
-}
-
-struct Kind {
-  const char* name;
-  void (*build)(HostTree&);
-  const char* unknown = "";  // The rule that lacks a fact which the driver does not report
-};
-
-constexpr Kind kKinds[] = {
-    {"Broadcom Thor2, two ports", Broadcom, "dcqcn_parameters_equal"},
-    {"Intel E810, RoCE", IntelRoce},
-    {"Intel E810, iWARP", IntelIwarp},
-    {"AWS EFA", Efa},
-    {"ConnectX-7 with virtual functions", VirtualFunctions},
-    {"guest with a virtual function", GuestWithVirtualFunction, "pfc_equal_on_rail"},
-    {"LACP bond with VLAN", Bond},
-    {"BlueField-3, DPU mode", BlueField},
-    {"Socket Direct", SocketDirect},
-    {"Grace Hopper", GraceHopper},
-    {"MI300X with Pollara", AmdPollara, "pfc_equal_on_rail"},
-    {"InfiniBand and a storage NIC", StorageNic},
-    {"InfiniBand, one port unused", UnusedInfinibandPort},
-    {"Azure MANA", AzureMana, "pfc_equal_on_rail"},
-    {"no RDMA", NoRdma, "rdma_device_present"},
-    {"one NIC, no GPU", LoneNic},
-    {"hypervisor", Hypervisor}};
-
 using Fleet = std::vector<v1::NodeSnapshot>;
-
-constexpr std::uint32_t kNodes = 4;
-
-// One fleet of each kind. All nodes have different numbers.
-const std::vector<Fleet>& Fleets() {
-  static const std::vector<Fleet> kFleets = [] {
-    std::vector<Fleet> fleets;
-    std::uint32_t number = 0;
-    for (const Kind& kind : kKinds) {
-      Fleet& fleet = fleets.emplace_back();
-      for (std::uint32_t node = 0; node < kNodes; ++node) {
-        HostTree host(++number, kind.name);
-        kind.build(host);
-        fleet.push_back(host.Inspected());
-      }
-    }
-    return fleets;
-  }();
-  return kFleets;
-}
 
 std::vector<std::string> Lines(const Evaluation& evaluation, v1::Verdict verdict) {
   std::vector<std::string> lines;
@@ -345,13 +33,12 @@ std::vector<std::string> UnknownRules(const Evaluation& evaluation) {
 }
 
 TEST(HealthyHost, HasNoFailingFinding) {
-  for (std::size_t i = 0; i < std::size(kKinds); ++i) {
-    const Kind& kind = kKinds[i];
-    for (const Fleet& fleet : {Fleet{Fleets()[i].front()}, Fleets()[i]}) {
-      SCOPED_TRACE(Format("{}, nodes: {}", kind.name, fleet.size()));
-      const Evaluation evaluation = Judge(fleet);
+  for (const HostFleet& fleet : HealthyFleets()) {
+    for (const Fleet& nodes : {Fleet{fleet.nodes.front()}, fleet.nodes}) {
+      SCOPED_TRACE(Format("{}, nodes: {}", fleet.kind.name, nodes.size()));
+      const Evaluation evaluation = Judge(nodes);
       EXPECT_THAT(Lines(evaluation, v1::VERDICT_FAIL), IsEmpty());
-      EXPECT_THAT(UnknownRules(evaluation), Each(std::string(kind.unknown)));
+      EXPECT_THAT(UnknownRules(evaluation), Each(std::string(fleet.kind.unknown)));
       EXPECT_GT(evaluation.counts.pass(), 0U);
     }
   }
@@ -360,7 +47,7 @@ TEST(HealthyHost, HasNoFailingFinding) {
 // Rules do not compare hosts of different kinds.
 TEST(HealthyHost, HasNoFailingFindingInAMixedFleet) {
   Fleet mixed;
-  for (const Fleet& fleet : Fleets()) mixed.push_back(fleet.front());
+  for (const HostFleet& fleet : HealthyFleets()) mixed.push_back(fleet.nodes.front());
   EXPECT_THAT(Lines(Judge(mixed), v1::VERDICT_FAIL), IsEmpty());
 }
 

@@ -314,6 +314,19 @@ TEST(DcqcnParametersEqual, ComparesTheParametersThatBothPortsHave) {
   }
 }
 
+// A port that is down counts for the majority, but others are not compared with it.
+TEST(DcqcnParametersEqual, ComparesWithAPortThatIsUp) {
+  auto nodes = RoceNodes(4);
+  testing::LinkDown(nodes[0], 0);
+  ControlOf(nodes[3]).mutable_parameters(0)->set_value(10);
+  const Evaluation evaluation = Judge(nodes);
+  const auto found = std::ranges::find(evaluation.findings, "dcqcn_parameters_equal",
+                                       [](const v1::Finding& each) { return each.rule(); });
+  ASSERT_NE(found, evaluation.findings.end());
+  ASSERT_EQ(found->evidence_size(), 2);
+  EXPECT_EQ(found->evidence(1).basis(), "as n2/mlx5_0/1");
+}
+
 TEST(DcqcnParametersEqual, IsUnknownWhereNoParameterCouldBeRead) {
   auto nodes = RoceNodes();
   ControlOf(nodes[1]).clear_parameters();

@@ -309,7 +309,7 @@ TEST(DcbxModeIsHost, NamesTheFirmware) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
 }
 
-TEST(BondMembersSettingsEqual, NamesTheMemberThatDiffers) {
+TEST(BondMembersSettingsEqual, NamesTheMembersThatDiffer) {
   auto nodes = Nodes(2, testing::RoceNode, {.rails = 1});
   for (auto& node : nodes) {
     v1::NetInterface other = NetdevOf(node, 0);
@@ -327,11 +327,11 @@ TEST(BondMembersSettingsEqual, NamesTheMemberThatDiffers) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "bond_members_settings_equal");
   EXPECT_EQ(finding.title(),
-            "PFC enabled priorities of rail0b none, expected 3 (as rail0a, in the same bond "
-            "rail0)");
+            "PFC enabled priorities of bond members 3 on rail0a, none on rail0b, expected the "
+            "same (members of rail0)");
   member.mutable_pfc()->set_enabled_mask(8);
   member.set_trust(v1::TRUST_PCP);
-  EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("trust of rail0b pcp, expected dscp"));
+  EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("dscp on rail0a, pcp on rail0b"));
   nodes[1].mutable_net_interfaces(2)->clear_dcb();
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
