@@ -324,5 +324,21 @@ TEST(FaultyHost, HasOneFindingAndItsEqualsHaveNone) {
   }
 }
 
+// Half of the fleet has one fault, or two hosts have different ones.
+TEST(FaultyHosts, DoNotAccuseTheirEquals) {
+  for (const HostFleet& fleet : HealthyFleets()) {
+    for (std::size_t i = 0; i < std::size(kFaults); ++i) {
+      for (const std::size_t j : {i, (i + 7) % std::size(kFaults)}) {
+        Fleet nodes = fleet.nodes;
+        if (!kFaults[i].inject(nodes[0]) || !kFaults[j].inject(nodes[1])) continue;
+        for (const std::string& line : Found(nodes, v1::VERDICT_FAIL))
+          EXPECT_FALSE(IsAbout(nodes[2], line) || IsAbout(nodes[3], line))
+              << fleet.kind.name << ": " << kFaults[i].what << ", " << kFaults[j].what << ": "
+              << line;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fabric::rules
