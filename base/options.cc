@@ -45,6 +45,10 @@ bool IsOperand(const Option& option) {
   return option.name.front() >= 'A' && option.name.front() <= 'Z';
 }
 
+bool IsList(const Option& option) {
+  return option.type == OptionType::kWords || option.type == OptionType::kNumbers;
+}
+
 std::string DisplayName(const Option& option) {
   return IsOperand(option) ? std::string(option.name) : Format("--{}", option.name);
 }
@@ -123,7 +127,12 @@ Status Values::Set(std::string_view name, std::string_view text, Origin origin) 
                                [&](const Entry& entry) { return entry.option->name == name; });
   assert(at != entries_.end());
   RETURN_IF_ERROR(CheckValue(*at->option, text).In(DisplayName(*at->option)));
-  if (!at->option->repeated || at->origin == Origin::kDefault) at->texts.clear();
+  if (at->origin != origin) at->texts.clear();
+  if (IsList(*at->option) && !at->texts.empty()) {
+    at->texts.back().append(",").append(text);
+    return {};
+  }
+  if (!at->option->repeated) at->texts.clear();
   at->texts.emplace_back(text);
   at->origin = origin;
   return {};
