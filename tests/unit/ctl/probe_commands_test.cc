@@ -135,6 +135,57 @@ TEST(Matrix, HeatShowsTheWorstOfSeveralResultsOfAPair) {
   EXPECT_NE(said.find("2  n2    ····XX"), std::string::npos) << said;
 }
 
+TEST(Matrix, ShowsTheWorstOfSeveralResultsOfAPair) {
+  FakeController controller = WithHeat();
+  v1::Campaign campaign = controller.Answers<v1::Campaign>()[0];
+  *campaign.add_results() = Bandwidth("n1", "n2", 0, 50e9);
+  *campaign.add_results() = Bandwidth("n1", "n2", 0, 399e9);
+  *campaign.add_results() = Bandwidth("n2", "n3", 0, 400e9);
+  v1::PairResult both = Bandwidth("n4", "n3", 0, 300e9);
+  both.mutable_result()->mutable_reverse_bandwidth()->set_mean_bps(200e9);
+  *campaign.add_results() = both;
+  *campaign.add_results() = Bandwidth("n3", "n4", 0, 390e9);
+  for (int n = 0; n < campaign.results_size(); ++n)
+    campaign.mutable_results(n)->set_round(static_cast<std::uint32_t>(n));
+  controller.Answers<v1::Campaign>() = {campaign};
+  const std::string csv = RunWords("matrix c1 -o csv", controller).out;
+  EXPECT_NE(csv.find("n1,,50.0,390.0,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("n2,,,timeout,"), std::string::npos) << "a success hides no failure: " << csv;
+  EXPECT_NE(csv.find("n3,,,,200.0,"), std::string::npos) << "of both directions: " << csv;
+}
+
+TEST(Matrix, OfLatencyShowsTheLargestAndOfPingsTheMostLossyResult) {
+  v1::Campaign campaign = Empty(v1::CAMPAIGN_STATE_DONE);
+  const auto add = [&](double median_us, std::uint32_t lost) {
+    v1::PairResult& pair = *campaign.add_results();
+    pair.mutable_from()->set_node("n1");
+    pair.mutable_to()->set_node("n2");
+    pair.mutable_probe()->mutable_ud_ping();
+    pair.set_round(static_cast<std::uint32_t>(campaign.results_size()));
+    pair.mutable_result()->set_status(v1::PROBE_STATUS_OK);
+    v1::PingSummary& ping = *pair.mutable_result()->mutable_ping();
+    ping.set_answered(100 - lost);
+    ping.set_lost(lost);
+    ping.mutable_network_round_trip()->set_median_us(median_us);
+  };
+  FakeController controller;
+  const auto csv = [&] {
+    controller.Answers<v1::Campaign>() = {campaign};
+    return RunWords("matrix c1 -o csv", controller).out;
+  };
+  add(9, 0);
+  add(5, 0);
+  EXPECT_NE(csv().find("n1,,9.00\n"), std::string::npos) << csv();
+  add(4, 3);
+  add(4, 1);
+  EXPECT_NE(csv().find("n1,,4.00 -3\n"), std::string::npos) << csv();
+  EXPECT_NE(csv().find("n2,4.00 -3,\n"), std::string::npos) << "the same round trip: " << csv();
+  campaign.add_results()->CopyFrom(campaign.results(0));
+  campaign.mutable_results()->rbegin()->mutable_from()->set_node("n2");
+  campaign.mutable_results()->rbegin()->mutable_to()->set_node("n1");
+  EXPECT_NE(csv().find("n2,9.00,\n"), std::string::npos) << "its own measurement: " << csv();
+}
+
 TEST(Matrix, HeatHasColoursOnATerminalAndAsciiWithoutUtf8) {
   FakeController controller = WithHeat();
   const std::string coloured = RunWords("matrix c1 --heat", controller, {.colour = true}).out;
@@ -372,8 +423,9 @@ TEST(Matrix, OfOtherKindsAndBothDirections) {
   for (const std::string_view line :
        {"rail 0: RC write bandwidth, Gb/s (rows: from, columns: to)\nFROM     n1     n2\n"
         "n1        -  40.00\nn2    80.00      -\n",
-        "rail 0: UD ping, median network round trip, µs", "n1     -  5.25 -9\n",
-        "rail 0: path MTU, bytes", "n1     -  2048\n"})
+        "rail 0: UD ping, median network round trip, µs",
+        "n1          -  5.25 -9\nn2    5.25 -9        -\n", "rail 0: path MTU, bytes",
+        "n1     -  2048\n"})
     EXPECT_NE(out.find(line), std::string::npos) << line << "\nin\n" << out;
   EXPECT_EQ(RunWords("matrix c1 --kind mtu", controller).out.find("ping"), std::string::npos);
 }
