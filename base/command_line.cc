@@ -78,10 +78,12 @@ class Parser {
         return Bad(Format("--{} needs a value: {}", option.name, ValueName(option)));
       value = words_[at_++];
     }
-    if ((program_.once || &values == &own_) && values.Given(option.name) && !option.repeated &&
-        !IsList(option))
+    const bool again = values.Given(option.name);
+    if (again && (program_.once || &values == &own_) && !option.repeated && !IsList(option))
       return Bad(Format("--{} is given twice", option.name));
-    RETURN_IF_ERROR(values.Set(option.name, value));
+    RETURN_IF_ERROR(values.Set(option.name, again && IsList(option)
+                                                ? Format("{},{}", values.Text(option.name), value)
+                                                : std::string(value)));
     line_.help = shared_.Bool("help");
     return {};
   }

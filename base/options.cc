@@ -127,12 +127,7 @@ Status Values::Set(std::string_view name, std::string_view text, Origin origin) 
                                [&](const Entry& entry) { return entry.option->name == name; });
   assert(at != entries_.end());
   RETURN_IF_ERROR(CheckValue(*at->option, text).In(DisplayName(*at->option)));
-  if (at->origin != origin) at->texts.clear();
-  if (IsList(*at->option) && !at->texts.empty()) {
-    at->texts.back().append(",").append(text);
-    return {};
-  }
-  if (!at->option->repeated) at->texts.clear();
+  if (!at->option->repeated || at->origin == Origin::kDefault) at->texts.clear();
   at->texts.emplace_back(text);
   at->origin = origin;
   return {};

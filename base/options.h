@@ -37,8 +37,8 @@ struct Option {
   std::string_view doc = {};      // Sentences
   char letter = '\0';             // The 'o' of -o
   bool required = false;
-  // An operand that takes all further words, or an option that can be given several times. The
-  // values of a list (kWords, kNumbers) always add up.
+  // An operand that takes all further words, or an option that can be given several times. On
+  // a command line, the values of a list (kWords, kNumbers) always add up.
   bool repeated = false;
   // Names that are known only at run time, for help: "latency, bandwidth"
   std::string (*names)() = nullptr;
