@@ -34,7 +34,7 @@ std::optional<double> MeasuredValue(const v1::PairResult& pair);
 // Small values are the bad ones: bandwidth and MTU.
 bool IsRate(const Matrix& matrix);
 
-// What is shown for a pair of nodes.
+// The cell of a pair of nodes.
 struct PairCell {
   const v1::PairResult* pair = nullptr;
   bool reverse = false;         // The bandwidth from the responder to the initiator
