@@ -285,7 +285,7 @@ Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& str
   if (printer.limit_reached()) return Output();
   if (ended.ok()) return Status(Code::kInternal, "cannot write to standard output");
   const std::string& last = printer.last().empty() ? since : printer.last();
-  if (last.empty()) return ended;
+  if (last.empty() || ended.code() == Code::kInvalidArgument) return ended;
   return Status(ended.code(),
                 Format("{}; to resume: fabricctl events --since {}", ended.message(), last));
 }

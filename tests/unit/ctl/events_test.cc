@@ -66,6 +66,14 @@ TEST(Events, EndOfTheStreamSaysHowToGoOn) {
   EXPECT_EQ(said.status, kExitUnreachable);
 }
 
+TEST(Events, AFilterThatIsNotValidCannotBeResumed) {
+  FakeController controller;
+  controller.failure = Status(Code::kInvalidArgument, "filter: 'x': expected FIELD=VALUE");
+  const Said said = RunWords("events --since 1h --filter x", controller);
+  EXPECT_EQ(said.err, "fabricctl: filter: 'x': expected FIELD=VALUE\n");
+  EXPECT_EQ(said.status, kExitUsage);
+}
+
 TEST(Events, AfterAGapTheStateIsListedAgain) {
   FakeController controller;
   controller.events = {FromText<v1::Event>(
