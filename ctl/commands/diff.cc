@@ -128,8 +128,8 @@ struct Hidden {
 
 Table TableOf(const Comparison& comparison, bool all, Hidden& hidden) {
   Table table{.columns = {{.title = "WHAT", .elastic = true},
-                          {.title = Cell(comparison.left)},
-                          {.title = Cell(comparison.right)}},
+                          {.title = Cell(comparison.left), .elastic = true},
+                          {.title = Cell(comparison.right), .elastic = true}},
               .empty_note = "No difference."};
   if (comparison.with_times) table.columns.push_back({.title = "CHANGED"});
   std::size_t counters = 0;

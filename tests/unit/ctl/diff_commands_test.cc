@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "proto/json.h"
 #include "tests/testing/nodes.h"
@@ -29,6 +30,16 @@ class DiffCommands : public ::testing::Test {
   testing::TempTree tree;
   FakeController controller;
 };
+
+TEST_F(DiffCommands, LongValuesAreCutAtTheWidthOfTheTerminal) {
+  v1::FieldDifference& difference = *controller.Answer<v1::DiffNodeResponse>().add_differences();
+  difference.set_path("host.kernel_command_line");
+  difference.set_before(std::string(300, 'a'));
+  difference.set_after(std::string(300, 'b'));
+  std::istringstream lines(RunWords("diff n1 n2", controller, {.columns = 80}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 90u) << line;
+  EXPECT_THAT(RunWords("diff n1 n2", controller).out, HasSubstr(std::string(300, 'a')));
+}
 
 TEST_F(DiffCommands, DiffSinceShowsWhenItChanged) {
   controller.Answer<v1::DiffNodeResponse>() = FromText<v1::DiffNodeResponse>(R"({

@@ -236,6 +236,38 @@ TEST(ProbeShow, PairByPair) {
       MatchesGolden("ctl/probe_show_wide", RunWords("probe show c1 -o wide", controller).out));
 }
 
+// All pairs of 12 nodes; `reason` gives that of each.
+v1::Campaign AllFail(std::string (*reason)(int from, int to)) {
+  v1::Campaign campaign = Empty(v1::CAMPAIGN_STATE_DONE);
+  for (int from = 1; from <= 12; ++from)
+    for (int to = 1; to <= 12; ++to)
+      if (from != to)
+        *campaign.add_results() = Failed(Bandwidth(Format("n{}", from), Format("n{}", to), 0, 0),
+                                         v1::PROBE_STATUS_SETUP_FAILED, reason(from, to));
+  return campaign;
+}
+
+TEST(ProbeShow, ManyResultsAreSummarized) {
+  FakeController controller;
+  controller.Answers<v1::Campaign>() = {
+      AllFail([](int, int to) { return Format("n{}: verbs need the live machine", to); })};
+  const std::string out = RunWords("probe show c1", controller).out;
+  EXPECT_NE(out.find("132     12  rc_write_bandwidth  setup failed"), out.npos) << out;
+  EXPECT_NE(out.find("NODE: verbs need the live machine\n"), out.npos) << out;
+  EXPECT_NE(out.find("132 results in all: -o wide\n"), out.npos) << out;
+  EXPECT_LT(std::ranges::count(out, '\n'), 12) << out;
+  const std::string wide = RunWords("probe show c1 -o wide", controller).out;
+  EXPECT_GT(std::ranges::count(wide, '\n'), 132);
+}
+
+TEST(ProbeShow, ASummarySaysHowManyReasonsItOmits) {
+  FakeController controller;
+  controller.Answers<v1::Campaign>() = {
+      AllFail([](int from, int to) { return Format("reason {}", (from + to) % 15); })};
+  const std::string out = RunWords("probe show c1", controller).out;
+  EXPECT_NE(out.find("failures: the 12 most frequent of 15 reasons\n"), out.npos) << out;
+}
+
 TEST(ProbeShow, ResultsComeInPages) {
   FakeController controller;
   v1::Campaign bare = Finished();
