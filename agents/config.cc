@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/log_settings.h"
 #include "base/text.h"
 
 namespace fabric::agent {
@@ -82,10 +83,8 @@ constexpr Option kSettings[] = {
      .value = "SOCKET/NODE",
      .doc = "Read the subnet of the simulator ibsim, as this node of its file, in place of a umad "
             "device: for tests."},
-    {.name = "log-level",
-     .fallback = "info",
-     .choices = "debug|info|warning|error",
-     .doc = "Minimum log level."},
+    kLogLevelSetting,
+    kLogFormatSetting,
 };
 
 }  // namespace

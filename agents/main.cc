@@ -289,7 +289,7 @@ int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_
 int Run(const Settings& settings) {
   const sigset_t signals = BlockStopSignals();
   ShareOneHeap();
-  log::Init("fabric-agent", *log::ParseLevel(settings.Text("log-level")));
+  log::Init("fabric-agent", settings);
 
   if (settings.Text("root") == "/") LogMissingPermissions();
   auto machine = host::Machine::Open(settings.Text("root"));

@@ -12,10 +12,6 @@ Status Bad(std::string message) {
   return {Code::kInvalidArgument, std::move(message)};
 }
 
-bool IsList(const Option& option) {
-  return option.type == OptionType::kWords || option.type == OptionType::kNumbers;
-}
-
 // Reads the words once from left to right. `line_` holds the result so far.
 class Parser {
  public:
@@ -82,10 +78,12 @@ class Parser {
         return Bad(Format("--{} needs a value: {}", option.name, ValueName(option)));
       value = words_[at_++];
     }
-    if ((program_.once || &values == &own_) && values.Given(option.name))
-      return Bad(Format("--{} is given twice{}", option.name,
-                        IsList(option) ? "; separate several values by commas" : ""));
-    RETURN_IF_ERROR(values.Set(option.name, value));
+    const bool again = values.Given(option.name);
+    if (again && (program_.once || &values == &own_) && !option.repeated && !IsList(option))
+      return Bad(Format("--{} is given twice", option.name));
+    RETURN_IF_ERROR(values.Set(option.name, again && IsList(option)
+                                                ? Format("{},{}", values.Text(option.name), value)
+                                                : std::string(value)));
     line_.help = shared_.Bool("help");
     return {};
   }

@@ -3,6 +3,11 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "base/log_settings.h"
+
 namespace fabric::log {
 namespace {
 
@@ -16,12 +21,34 @@ spdlog::level::level_enum ToSpdlog(Level level) {
   return spdlog::level::info;
 }
 
+constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%e%z %n %^%l%$ %v";
+// The rest of the object is JsonRest.
+constexpr const char* kJsonPattern =
+    R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","program":"%n",%v})";
+
+std::atomic<bool> json_format = false;
+
+// On one line. Bytes that are not UTF-8 become U+FFFD.
+std::string JsonText(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string JsonRest(std::string_view line, const Fields& fields) {
+  std::string text = Format(R"("message":{})", JsonText(line));
+  if (fields.empty()) return text;
+  nlohmann::json object;
+  for (const Field& field : fields) object[std::string(field.name)] = field.value;
+  return text + Format(R"(,"fields":{})", JsonText(object));
+}
+
 }  // namespace
 
-void Init(std::string_view program, Level level) {
+void Init(std::string_view program, const Values& settings) {
+  json_format = settings.Text(kLogFormatSetting.name) == "json";
+  const auto level = ParseLevel(settings.Text(kLogLevelSetting.name));
   auto logger = spdlog::stderr_color_mt(std::string(program));
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %n %^%l%$ %v");
-  logger->set_level(ToSpdlog(level));
+  logger->set_pattern(json_format ? kJsonPattern : kTextPattern);
+  logger->set_level(ToSpdlog(level.ok() ? *level : Level::kInfo));
   logger->flush_on(spdlog::level::debug);
   spdlog::set_default_logger(std::move(logger));
 }
@@ -39,8 +66,13 @@ Result<Level> ParseLevel(std::string_view text) {
                 Format("expected debug, info, warning or error, saw {}", Quoted(text)));
 }
 
-void Write(Level level, std::string_view line) {
-  spdlog::log(ToSpdlog(level), "{}", line);
+void Write(Level level, std::string_view line, const Fields& fields) {
+  const spdlog::level::level_enum wanted = ToSpdlog(level);
+  if (!spdlog::should_log(wanted)) return;
+  if (json_format)
+    spdlog::log(wanted, "{}", JsonRest(line, fields));
+  else
+    spdlog::log(wanted, "{}", line);
 }
 
 }  // namespace fabric::log

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/options.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -13,8 +15,8 @@ namespace fabric::log {
 
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-// Drops lines below `level`. Each line starts with `program`. Call once, from main.
-void Init(std::string_view program, Level level);
+// Level and format by the settings of log_settings.h. Call once, from main.
+void Init(std::string_view program, const Values& settings);
 
 // Changes the level. Safe to call from any thread.
 void SetLevel(Level level);
@@ -22,8 +24,15 @@ void SetLevel(Level level);
 // "debug", "info", "warning" or "error"; INVALID_ARGUMENT otherwise.
 Result<Level> ParseLevel(std::string_view text);
 
+// Values that the line contains, for programs that read the log. Only the format json prints them.
+struct Field {
+  std::string_view name;
+  std::string value;
+};
+using Fields = std::vector<Field>;
+
 // Safe to call from any thread.
-void Write(Level level, std::string_view line);
+void Write(Level level, std::string_view line, const Fields& fields = {});
 
 template <class... Args>
 void Debug(fmt::format_string<Args...> format, Args&&... args) {

@@ -45,6 +45,10 @@ bool IsOperand(const Option& option) {
   return option.name.front() >= 'A' && option.name.front() <= 'Z';
 }
 
+bool IsList(const Option& option) {
+  return option.type == OptionType::kWords || option.type == OptionType::kNumbers;
+}
+
 std::string DisplayName(const Option& option) {
   return IsOperand(option) ? std::string(option.name) : Format("--{}", option.name);
 }

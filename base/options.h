@@ -37,12 +37,15 @@ struct Option {
   std::string_view doc = {};      // Sentences
   char letter = '\0';             // The 'o' of -o
   bool required = false;
-  bool repeated = false;  // An operand that takes all further words
+  // An operand that takes all further words, or an option that can be given several times. On
+  // a command line, the values of a list (kWords, kNumbers) always add up.
+  bool repeated = false;
   // Names that are known only at run time, for help: "latency, bandwidth"
   std::string (*names)() = nullptr;
 };
 
 bool IsOperand(const Option& option);
+bool IsList(const Option& option);
 std::string DisplayName(const Option& option);  // "--lost-after", "NODE"
 std::string ValueName(const Option& option);    // "DURATION", "debug|info"
 std::string DefaultOf(const Option& option);    // As a user writes it; empty: not set
@@ -57,7 +60,7 @@ class Values {
   enum class Origin { kDefault, kFile, kCommandLine };
   struct Entry {
     const Option* option = nullptr;
-    std::vector<std::string> texts;  // As written; several for a repeated operand
+    std::vector<std::string> texts;  // As written; several for a repeated option
     Origin origin = Origin::kDefault;
   };
 
@@ -77,7 +80,7 @@ class Values {
   bool Bool(std::string_view name) const;
   std::vector<std::string> Words(std::string_view name) const;
   std::vector<std::uint32_t> Numbers(std::string_view name) const;
-  std::vector<std::string> All(std::string_view name) const;  // Of a repeated operand
+  std::vector<std::string> All(std::string_view name) const;  // Of a repeated option
 
   // INVALID_ARGUMENT as CheckValue, with the option's name in front.
   Status Set(std::string_view name, std::string_view text, Origin origin = Origin::kCommandLine);

@@ -2,15 +2,13 @@
 #include <iterator>
 
 #include "ctl/campaign_spec.h"
+#include "ctl/host_list.h"
 
 namespace fabric::ctl {
 namespace {
 
 constexpr Option kPairOptions[] = {
-    {.name = "nodes",
-     .type = OptionType::kWords,
-     .value = "NAMES",
-     .doc = "Probe only pairs of these nodes: n1,n2."},
+    HostsOption("nodes", "Probe only pairs of these nodes: n1,n2 or gpu[001-016,20]."),
     {.name = "rails",
      .type = OptionType::kNumbers,
      .value = "RAILS",
@@ -61,7 +59,8 @@ std::vector<Option> CampaignOptions() {
 
 Result<v1::CampaignSpec> ReadCampaign(const Arguments& arguments) {
   v1::CampaignSpec spec;
-  for (const std::string& name : arguments.Words("nodes")) spec.add_nodes(name);
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, HostsOf(arguments, "nodes"));
+  spec.mutable_nodes()->Assign(nodes.begin(), nodes.end());
   for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
   spec.set_until_decided(arguments.Bool("until-decided"));
   RETURN_IF_ERROR(ReadProbes(arguments, spec));

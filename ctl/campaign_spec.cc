@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -66,6 +68,41 @@ std::vector<std::string> IncastKinds() {
   for (const ProbeArm* const arm : ProbeArms())
     if (OptionsOf(*arm).incast()) names.push_back(arm->name());
   return names;
+}
+
+// As a user writes it: "64KiB", "1ms", "1000".
+std::string FlagText(const v1::ProbeFlag& flag, std::uint32_t number) {
+  constexpr std::uint32_t kKibi = 1024;
+  switch (flag.form()) {
+    case v1::PROBE_FLAG_FORM_BYTES:
+      if (number % (kKibi * kKibi) == 0) return Format("{}MiB", number / (kKibi * kKibi));
+      return number % kKibi == 0 ? Format("{}KiB", number / kKibi) : Format("{}", number);
+    case v1::PROBE_FLAG_FORM_MICROSECONDS: return ToString(std::chrono::microseconds(number));
+    case v1::PROBE_FLAG_FORM_MILLISECONDS: return ToString(std::chrono::milliseconds(number));
+    default: return Format("{}", number);
+  }
+}
+
+// "Default: 128; 16 for rc_read_bandwidth, incast." The first value is that of most kinds.
+std::string DefaultSentence(const v1::ProbeFlag& flag) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> values;
+  for (const ProbeArm* const arm : ProbeArms()) {
+    const Field* const field = FieldOfFlag(*arm->message_type(), flag.name());
+    const std::uint32_t number =
+        field == nullptr ? 0 : field->options().GetExtension(v1::zero_means);
+    if (number == 0) continue;
+    const std::string text = FlagText(flag, number);
+    auto at = std::ranges::find(values, text, [](const auto& value) { return value.first; });
+    if (at == values.end()) at = values.insert(at, {text, {}});
+    at->second.push_back(arm->name());
+  }
+  std::ranges::stable_sort(values, std::greater(),
+                           [](const auto& value) { return value.second.size(); });
+  std::string sentence;
+  for (const auto& [text, kinds] : values)
+    sentence += sentence.empty() ? Format(" Default: {}", text)
+                                 : Format("; {} for {}", text, Join(kinds, ", "));
+  return sentence.empty() ? sentence : sentence + ".";
 }
 
 template <typename Unit>
@@ -134,6 +171,12 @@ void SetSettings(const Arguments& arguments, v1::CampaignSpec& spec) {
 }  // namespace
 
 std::vector<Option> KindOptions() {
+  static const std::map<std::string, std::string, std::less<>> docs = [] {
+    std::map<std::string, std::string, std::less<>> all;
+    for (const Field* const field : FieldsWithFlags())
+      all[FlagOf(*field).name()] = FlagOf(*field).doc() + DefaultSentence(FlagOf(*field));
+    return all;
+  }();
   std::vector<Option> options;
   for (const Field* const field : FieldsWithFlags()) {
     const v1::ProbeFlag& flag = FlagOf(*field);
@@ -142,7 +185,7 @@ std::vector<Option> KindOptions() {
                        .value = flag.value(),
                        .min = flag.min(),
                        .max = flag.max(),
-                       .doc = flag.doc()});
+                       .doc = docs.at(flag.name())});
   }
   return options;
 }

@@ -40,16 +40,21 @@ inline constexpr Option kDegreeOption = {
 inline constexpr Option kSeedOption = {
     .name = "seed",
     .type = OptionType::kNumber64,
-    .doc = "Seed for the order of the pairs. The same seed gives the same plan."};
-inline constexpr Option kPairsAtOnceOption = {.name = "pairs-at-once",
-                                              .type = OptionType::kNumber,
-                                              .value = "COUNT",
-                                              .doc = "Maximum number of simultaneous pairs."};
+    .doc = "Seed for the order of the pairs. The same seed gives the same plan. Default: 0."};
+inline constexpr Option kPairsAtOnceOption = {
+    .name = "pairs-at-once",
+    .type = OptionType::kNumber,
+    .value = "COUNT",
+    .doc =
+        "Maximum number of simultaneous pairs. Default: no limit, except "
+        "that of the controller."};
 inline constexpr Option kPairsPerUplinkOption = {
     .name = "pairs-per-uplink",
     .type = OptionType::kNumber,
     .value = "COUNT",
-    .doc = "Maximum number of simultaneous pairs that cross the uplinks of a leaf switch."};
+    .doc =
+        "Maximum number of simultaneous pairs that cross the uplinks of a leaf switch. Default: "
+        "no limit."};
 inline constexpr Option kIncludeBusyOption = {.name = "include-busy",
                                               .type = OptionType::kBool,
                                               .doc = "Include ports that currently carry traffic."};
@@ -66,11 +71,14 @@ inline constexpr Option kTrafficClassOption = {
     .name = "traffic-class",
     .type = OptionType::kNumber,
     .max = "255",
-    .doc = "Traffic class of RoCE packets, instead of --dscp."};
-inline constexpr Option kServiceLevelOption = {.name = "service-level",
-                                               .type = OptionType::kNumber,
-                                               .max = "15",
-                                               .doc = "Service level of InfiniBand packets."};
+    .doc = "Traffic class of RoCE packets, instead of --dscp. Default: that of --dscp."};
+inline constexpr Option kServiceLevelOption = {
+    .name = "service-level",
+    .type = OptionType::kNumber,
+    .max = "15",
+    .doc =
+        "Service level of InfiniBand packets. Default: that of "
+        "the profile, else 0."};
 inline constexpr Option kGidIndexOption = {
     .name = "gid-index",
     .type = OptionType::kNumber,

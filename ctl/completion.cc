@@ -151,7 +151,7 @@ class Line {
                                     const NamesOf& names_of) const {
     // The part after the last comma of a list
     std::string_view before;
-    if (option.type == OptionType::kWords) {
+    if (option.type == OptionType::kWords || option.value.starts_with("LIST")) {
       const std::size_t comma = last.rfind(',');
       before = comma == std::string_view::npos ? std::string_view() : last.substr(0, comma + 1);
     }

@@ -106,26 +106,43 @@ std::vector<std::string> WordsOf(std::string_view text) {
   return words;
 }
 
+Status AddWords(std::string_view text, Names& all) {
+  const Names words = WordsOf(text);
+  if (words.empty()) return Wrong("expected node names, saw none");
+  for (const std::string& word : words) RETURN_IF_ERROR(AddWord(word, all));
+  return {};
+}
+
+// The list itself, or that of a file.
+Status AddArgument(const std::string& argument, Names& all) {
+  const bool file = argument.starts_with('@');
+  if (!file && argument != "-") return AddWords(argument, all);
+  const std::string path = file ? argument.substr(1) : argument;
+  if (path.empty()) return Wrong("expected a file name after @, saw none");
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kFileBytesMax));
+  return AddWords(text, all).In(path == "-" ? "standard input" : path);
+}
+
+void RemoveDuplicates(Names& names) {
+  std::unordered_set<std::string> seen;
+  std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
+}
+
 }  // namespace
 
 Result<Names> ParseHostList(std::string_view text) {
   Names all;
-  for (const std::string& word : WordsOf(text)) RETURN_IF_ERROR(AddWord(word, all));
-  if (all.empty()) return Wrong("expected node names, saw none");
-  std::unordered_set<std::string> seen;
-  std::erase_if(all, [&](const std::string& name) { return !seen.insert(name).second; });
+  RETURN_IF_ERROR(AddWords(text, all));
+  RemoveDuplicates(all);
   return all;
 }
 
-Result<Names> ReadHostList(const std::string& argument) {
-  const bool file = argument.starts_with('@');
-  if (!file && argument != "-") return ParseHostList(argument);
-  const std::string path = file ? argument.substr(1) : argument;
-  if (path.empty()) return Wrong("expected a file name after @, saw none");
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kFileBytesMax));
-  auto names = ParseHostList(text);
-  if (!names.ok()) return names.status().In(path == "-" ? "standard input" : path);
-  return names;
+Result<Names> HostsOf(const Values& values, std::string_view name) {
+  Names all;
+  for (const std::string& argument : values.All(name))
+    RETURN_IF_ERROR(AddArgument(argument, all).In(DisplayName({.name = name})));
+  RemoveDuplicates(all);
+  return all;
 }
 
 }  // namespace fabric::ctl

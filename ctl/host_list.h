@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/options.h"
 #include "base/status.h"
 
 namespace fabric::ctl {
@@ -16,7 +17,17 @@ inline constexpr std::size_t kHostsMax = 65'536;
 // message otherwise.
 Result<std::vector<std::string>> ParseHostList(std::string_view text);
 
-// The list itself, "@FILE" or "-" for standard input; an error names the file.
-Result<std::vector<std::string>> ReadHostList(const std::string& argument);
+// An option or operand that takes nodes. An option can be given several times.
+constexpr Option HostsOption(std::string_view name, std::string_view doc, bool required = false) {
+  return {.name = name,
+          .value = "LIST|@FILE|-",
+          .doc = doc,
+          .required = required,
+          .repeated = name.front() >= 'a'};
+}
+
+// The nodes of a HostsOption: lists, "@FILE" or "-" for standard input. Empty: not given. An error
+// names the option and the file.
+Result<std::vector<std::string>> HostsOf(const Values& values, std::string_view name);
 
 }  // namespace fabric::ctl

@@ -1,5 +1,7 @@
 #include "daemon/config.h"
 
+#include "base/log_settings.h"
+
 namespace fabric {
 namespace {
 
@@ -258,10 +260,8 @@ constexpr Option kSettings[] = {
      .max = "8192",
      .doc = "Maximum pairs that probe at the same time, over all campaigns. A larger number ends "
             "campaigns of a large fabric sooner, and loads the fabric more."},
-    {.name = "log-level",
-     .fallback = "info",
-     .choices = "debug|info|warning|error",
-     .doc = "Minimum log level."},
+    kLogLevelSetting,
+    kLogFormatSetting,
 };
 
 }  // namespace

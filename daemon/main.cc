@@ -294,8 +294,7 @@ int Main(std::span<const char* const> args) {
     return copied.ok() ? kExitOk : kExitFailed;
   }
   const sigset_t ending_signals = BlockSignals();
-  const auto level = log::ParseLevel(settings->Text("log-level"));
-  log::Init("fabricd", level.ok() ? *level : log::Level::kInfo);
+  log::Init("fabricd", *settings);
   api::RedirectGrpcLog();
   UseAllDescriptors();
   const Status listens = CheckListeners(*settings);

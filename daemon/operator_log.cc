@@ -35,6 +35,15 @@ std::string_view FindingStep(const v1::Event& event) {
   return opened ? "opened" : "";
 }
 
+log::Fields FindingFields(const v1::Finding& finding) {
+  log::Fields fields = {{"finding", finding.id()},
+                        {"rule", finding.rule()},
+                        {"severity", std::string(Name(finding.severity()))},
+                        {"subject", SubjectName(finding.subject())}};
+  if (!finding.subject().node().empty()) fields.push_back({"node", finding.subject().node()});
+  return fields;
+}
+
 std::string CampaignText(const v1::Campaign& campaign) {
   if (!campaign.has_ended_at())
     return Format("campaign {} started: {} probes in {} rounds", campaign.id(),
@@ -49,36 +58,49 @@ std::string CampaignText(const v1::Campaign& campaign) {
 void OperatorLog::OnEvent(const v1::Event& event) {
   if (event.has_node()) {
     const bool lost = event.node().state() == v1::NODE_STATE_LOST;
-    Add(lost ? log::Level::kWarning : log::Level::kInfo, NodeText(event.node()));
+    Add({lost ? log::Level::kWarning : log::Level::kInfo,
+         NodeText(event.node()),
+         {{"node", event.node().name()}}});
   } else if (event.has_finding()) {
     const v1::Finding& finding = event.finding();
     const std::string_view step = FindingStep(event);
     if (step.empty()) return;
     const bool alarming = step == "opened" && finding.verdict() == v1::VERDICT_FAIL;
-    Add(alarming ? log::Level::kWarning : log::Level::kInfo,
-        Format("finding {} {}: {} {}: {}", finding.id(), step, finding.rule(),
-               SubjectName(finding.subject()), finding.title()));
+    Add({alarming ? log::Level::kWarning : log::Level::kInfo,
+         Format("finding {} {}: {} {}: {}", finding.id(), step, finding.rule(),
+                SubjectName(finding.subject()), finding.title()),
+         FindingFields(finding)});
   } else if (event.has_campaign()) {
-    Add(log::Level::kInfo, CampaignText(event.campaign()));
+    Add({log::Level::kInfo, CampaignText(event.campaign()), {{"campaign", event.campaign().id()}}});
   }
 }
 
 void OperatorLog::OnCertificate(const v1::Certificate& certificate) {
-  Add(log::Level::kInfo, Format("certificate {} issued: {} for {} node{}{}", certificate.id(),
-                                Name(certificate.verdict()), certificate.nodes_size(),
-                                certificate.nodes_size() == 1 ? "" : "s",
-                                certificate.request().job_id().empty()
-                                    ? ""
-                                    : Format(", job {}", Quoted(certificate.request().job_id()))));
+  const std::string& job = certificate.request().job_id();
+  Line line{
+      log::Level::kInfo,
+      Format("certificate {} issued: {} for {} node{}{}", certificate.id(),
+             Name(certificate.verdict()), certificate.nodes_size(),
+             certificate.nodes_size() == 1 ? "" : "s",
+             job.empty() ? "" : Format(", job {}", Quoted(job))),
+      {{"certificate", certificate.id()}, {"verdict", std::string(Name(certificate.verdict()))}}};
+  if (!job.empty()) line.fields.push_back({"job", job});
+  Add(std::move(line));
 }
 
 void OperatorLog::OnRefused(const Status& reason) {
-  Add(log::Level::kWarning, Format("agent refused: {}", reason.message()));
+  Add({log::Level::kWarning, Format("agent refused: {}", reason.message())});
 }
 
 void OperatorLog::OnAudit(const v1::AuditEntry& entry) {
   const bool denied = entry.outcome() == v1::AUDIT_OUTCOME_DENIED;
-  Line line{denied ? log::Level::kWarning : log::Level::kInfo, access::ToLine(entry)};
+  Line line{denied ? log::Level::kWarning : log::Level::kInfo,
+            access::ToLine(entry),
+            {{"audit", Format("{}", entry.sequence())},
+             {"identity", entry.identity()},
+             {"method", entry.method()},
+             {"target", entry.target()},
+             {"hash", entry.hash()}}};
   const MutexLock lock(mutex_);
   if (audit_lines_.size() < kAuditLinesMax)
     audit_lines_.push_back(std::move(line));
@@ -90,19 +112,19 @@ void OperatorLog::OnLongTurn(const control::LongTurn& turn) {
   const auto milliseconds = [](Duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
   };
-  Add(log::Level::kWarning,
-      Format(
-          "turn of the controller ({}{}{}) took {:.0f} ms, expected at most {:.0f} ms; it waited "
-          "{:.0f} ms",
-          control::TurnKindName(turn.kind), turn.detail.empty() ? "" : " ", turn.detail,
-          milliseconds(turn.length), milliseconds(control::TurnRecorder::kLong),
-          milliseconds(turn.waited)));
+  Add({log::Level::kWarning,
+       Format(
+           "turn of the controller ({}{}{}) took {:.0f} ms, expected at most {:.0f} ms; it waited "
+           "{:.0f} ms",
+           control::TurnKindName(turn.kind), turn.detail.empty() ? "" : " ", turn.detail,
+           milliseconds(turn.length), milliseconds(control::TurnRecorder::kLong),
+           milliseconds(turn.waited))});
 }
 
-void OperatorLog::Add(log::Level level, std::string text) {
+void OperatorLog::Add(Line line) {
   const MutexLock lock(mutex_);
   if (lines_.size() < kLinesMax)
-    lines_.push_back({level, std::move(text)});
+    lines_.push_back(std::move(line));
   else
     ++omitted_;
 }
@@ -127,7 +149,7 @@ void OperatorLog::Flush(const store::Condition& store) {
                        Format("the state file is complete again: {} writes were lost",
                               store.dropped - std::exchange(dropped_logged_, store.dropped))});
   }
-  for (const Line& line : lines) write_(line.level, line.text);
+  for (const Line& line : lines) write_(line.level, line.text, line.fields);
 }
 
 }  // namespace fabric

@@ -29,7 +29,7 @@ class OperatorLog final : public control::EventListener {
   static constexpr std::size_t kLinesMax = 50;
   static constexpr std::size_t kAuditLinesMax = 1'000;  // Besides the others
 
-  using Write = std::function<void(log::Level, std::string_view line)>;
+  using Write = std::function<void(log::Level, std::string_view line, const log::Fields&)>;
   explicit OperatorLog(Write write = &log::Write) : write_(std::move(write)) {}
 
   void OnEvent(const v1::Event& event) override;
@@ -46,8 +46,9 @@ class OperatorLog final : public control::EventListener {
   struct Line {
     log::Level level;
     std::string text;
+    log::Fields fields = {};
   };
-  void Add(log::Level level, std::string text);
+  void Add(Line line);
 
   const Write write_;
   Mutex mutex_;

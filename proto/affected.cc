@@ -19,4 +19,9 @@ bool Affects(const v1::Finding& finding, std::string_view node) {
   return names(finding.subject()) || std::ranges::any_of(finding.affected(), names);
 }
 
+bool AffectsOneOf(const v1::Finding& finding, const NodeSet& nodes) {
+  const auto names = [&](const v1::Subject& subject) { return nodes.contains(subject.node()); };
+  return names(finding.subject()) || std::ranges::any_of(finding.affected(), names);
+}
+
 }  // namespace fabric

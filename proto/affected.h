@@ -1,6 +1,8 @@
 // Nodes that a finding is about, from its list of affected subjects.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,5 +15,8 @@ namespace fabric {
 std::vector<std::string> NodesOf(const v1::Finding& finding);
 
 bool Affects(const v1::Finding& finding, std::string_view node);
+
+using NodeSet = std::set<std::string, std::less<>>;
+bool AffectsOneOf(const v1::Finding& finding, const NodeSet& nodes);
 
 }  // namespace fabric

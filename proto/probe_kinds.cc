@@ -41,6 +41,12 @@ Message& SetProbeKind(const ProbeArm& arm, Message& spec) {
   return *spec.GetReflection()->MutableMessage(&spec, &arm);
 }
 
+std::uint32_t NumberOf(const Message& settings, std::string_view field) {
+  const auto& known = *settings.GetDescriptor()->FindFieldByName(std::string(field));
+  const std::uint32_t number = settings.GetReflection()->GetUInt32(settings, &known);
+  return number == 0 ? known.options().GetExtension(v1::zero_means) : number;
+}
+
 std::vector<const google::protobuf::FieldDescriptor*> FieldsWithFlags(
     const google::protobuf::Descriptor& spec) {
   std::vector<const google::protobuf::FieldDescriptor*> fields;

@@ -5,6 +5,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,9 @@ std::vector<const google::protobuf::FieldDescriptor*> FieldsWithFlags(
 // The field of the kind that has the flag; nullptr: the kind does not have it.
 const google::protobuf::FieldDescriptor* FieldOfFlag(const google::protobuf::Descriptor& kind,
                                                      std::string_view flag);
+
+// A number of the settings of a kind, or the default that 0 stands for.
+std::uint32_t NumberOf(const google::protobuf::Message& settings, std::string_view field);
 
 // Sets the kind with default settings, which are returned.
 google::protobuf::Message& SetProbeKind(const ProbeArm& arm, google::protobuf::Message& spec);

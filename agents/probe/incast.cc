@@ -7,6 +7,7 @@
 #include "agents/probe/polling.h"
 #include "agents/probe/probe.h"
 #include "agents/probe/spec.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::probe {
 namespace {
@@ -26,9 +27,9 @@ struct IncastPlan {
 
 IncastPlan IncastPlanOf(const v1::ProbeSpec& spec) {
   const v1::Incast& wanted = spec.incast();
-  return {.message_bytes = wanted.message_bytes() == 0 ? 65536 : wanted.message_bytes(),
-          .duration_ms = wanted.duration_ms() == 0 ? 200 : wanted.duration_ms(),
-          .depth = wanted.queue_depth() == 0 ? 16 : wanted.queue_depth()};
+  return {.message_bytes = NumberOf(wanted, "message_bytes"),
+          .duration_ms = NumberOf(wanted, "duration_ms"),
+          .depth = NumberOf(wanted, "queue_depth")};
 }
 
 Status CheckIncast(const v1::ProbeSpec& spec) {

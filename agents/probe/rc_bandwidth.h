@@ -8,6 +8,7 @@
 
 #include "agents/probe/probe.h"
 #include "agents/probe/spec.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::probe {
 
@@ -21,14 +22,13 @@ struct BandwidthPlan {
   bool bidirectional;
 
   template <class Kind>
-  static BandwidthPlan Of(const Kind& wanted, host::Operation operation, std::string_view what,
-                          std::uint32_t depth) {
+  static BandwidthPlan Of(const Kind& wanted, host::Operation operation, std::string_view what) {
     return {.operation = operation,
             .what = what,
-            .message_bytes = wanted.message_bytes() == 0 ? 65536 : wanted.message_bytes(),
-            .iterations = wanted.iterations() == 0 ? 1000 : wanted.iterations(),
-            .depth = wanted.queue_depth() == 0 ? depth : wanted.queue_depth(),
-            .queue_pairs = wanted.queue_pairs() == 0 ? 1 : wanted.queue_pairs(),
+            .message_bytes = NumberOf(wanted, "message_bytes"),
+            .iterations = NumberOf(wanted, "iterations"),
+            .depth = NumberOf(wanted, "queue_depth"),
+            .queue_pairs = NumberOf(wanted, "queue_pairs"),
             .bidirectional = wanted.bidirectional()};
   }
 };

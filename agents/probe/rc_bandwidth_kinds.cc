@@ -6,15 +6,15 @@ namespace fabric::probe {
 namespace {
 
 BandwidthPlan ReadPlan(const v1::ProbeSpec& spec) {
-  return BandwidthPlan::Of(spec.rc_read_bandwidth(), host::Operation::kRead, "read", 16);
+  return BandwidthPlan::Of(spec.rc_read_bandwidth(), host::Operation::kRead, "read");
 }
 
 BandwidthPlan SendPlan(const v1::ProbeSpec& spec) {
-  return BandwidthPlan::Of(spec.rc_send_bandwidth(), host::Operation::kSend, "send", 128);
+  return BandwidthPlan::Of(spec.rc_send_bandwidth(), host::Operation::kSend, "send");
 }
 
 BandwidthPlan WritePlan(const v1::ProbeSpec& spec) {
-  return BandwidthPlan::Of(spec.rc_write_bandwidth(), host::Operation::kWrite, "write", 128);
+  return BandwidthPlan::Of(spec.rc_write_bandwidth(), host::Operation::kWrite, "write");
 }
 
 Status PrepareSends(ProbeRun& run) {

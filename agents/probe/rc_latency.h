@@ -7,6 +7,7 @@
 #include "agents/probe/polling.h"
 #include "agents/probe/probe.h"
 #include "agents/probe/spec.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::probe {
 
@@ -23,11 +24,11 @@ struct LatencyPlan {
 
   template <class Kind>
   static LatencyPlan Of(const Kind& wanted) {
-    return OfBytes(wanted, wanted.message_bytes() == 0 ? 8 : wanted.message_bytes());
+    return OfBytes(wanted, NumberOf(wanted, "message_bytes"));
   }
   template <class Kind>
   static LatencyPlan OfBytes(const Kind& wanted, std::uint32_t message_bytes) {
-    const std::uint32_t iterations = wanted.iterations() == 0 ? 1000 : wanted.iterations();
+    const std::uint32_t iterations = NumberOf(wanted, "iterations");
     const std::uint32_t warmup =
         wanted.warmup_iterations() == 0 ? iterations / 10 : wanted.warmup_iterations();
     return {.message_bytes = message_bytes, .warmup = warmup, .rounds = warmup + iterations};

@@ -10,6 +10,7 @@
 #include "agents/probe/probe.h"
 #include "agents/probe/spec.h"
 #include "base/text.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::probe {
 namespace {
@@ -40,11 +41,10 @@ struct UdPingPlan {
 
   explicit UdPingPlan(const v1::ProbeSpec& spec) {
     const v1::UdPing& wanted = spec.ud_ping();
-    message_bytes = wanted.message_bytes() == 0 ? 64 : wanted.message_bytes();
-    pings = wanted.pings() == 0 ? 100 : wanted.pings();
-    interval = std::chrono::microseconds(wanted.interval_us() == 0 ? 1000 : wanted.interval_us());
-    answer_within =
-        std::chrono::milliseconds(wanted.answer_within_ms() == 0 ? 500 : wanted.answer_within_ms());
+    message_bytes = NumberOf(wanted, "message_bytes");
+    pings = NumberOf(wanted, "pings");
+    interval = std::chrono::microseconds(NumberOf(wanted, "interval_us"));
+    answer_within = std::chrono::milliseconds(NumberOf(wanted, "answer_within_ms"));
     report_within = std::min(kReportTimes * answer_within, kReportMax);
     flows =
         wanted.flow_labels().empty() ? 1 : static_cast<std::uint32_t>(wanted.flow_labels_size());

@@ -17,10 +17,9 @@ constexpr Duration kCertifyPollInterval = std::chrono::milliseconds(250);
 constexpr Duration kGrace = std::chrono::seconds(15);
 
 constexpr Option kCertifyOptions[] = {
-    {.name = "nodes",
-     .value = "LIST|@FILE|-",
-     .doc = "Nodes to certify: n1,n2 or gpu[001-016,20], @FILE, or - for standard input.",
-     .required = true},
+    HostsOption("nodes",
+                "Nodes to certify: n1,n2 or gpu[001-016,20], @FILE, or - for standard input.",
+                true),
     {.name = "job", .value = "ID", .doc = "Job ID of the scheduler. Only shown."},
     {.name = "rails",
      .type = OptionType::kNumbers,
@@ -43,9 +42,8 @@ constexpr Option kCertifyOptions[] = {
 
 Result<v1::CertificateRequest> RequestOf(const Arguments& arguments) {
   v1::CertificateRequest request;
-  const auto nodes = ReadHostList(arguments.Text("nodes"));
-  if (!nodes.ok()) return nodes.status().In("--nodes");
-  request.mutable_nodes()->Assign(nodes->begin(), nodes->end());
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, HostsOf(arguments, "nodes"));
+  request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
   for (const std::uint32_t rail : arguments.Numbers("rails")) request.add_rails(rail);
   request.set_job_id(arguments.Text("job"));
   ASSIGN_OR_RETURN(*request.mutable_class_choice(), ReadClass(arguments));

@@ -28,9 +28,8 @@ constexpr Option kCertifyVerifyOptions[] = {
      .type = OptionType::kPath,
      .doc = "Public keys of the controller, PEM: the current one and those before it.",
      .required = true},
-    {.name = "nodes",
-     .value = "LIST|@FILE",
-     .doc = "Expected nodes: n1,n2 or gpu[001-016,20]. Must be exactly the certified ones."},
+    HostsOption("nodes",
+                "Expected nodes: n1,n2 or gpu[001-016,20]. Must be exactly the certified ones."),
 };
 
 Status Refused(std::string message) {
@@ -85,9 +84,8 @@ Result<Output> RunVerify(Client&, const Arguments& arguments, Stream&) {
   if (!certificate.ok()) return certificate.status().In(file);
   RETURN_IF_ERROR(CheckTime(*certificate, SystemClock().Now().wall).In(file));
   if (arguments.Has("nodes")) {
-    auto nodes = ReadHostList(arguments.Text("nodes"));
-    if (!nodes.ok()) return nodes.status().In("--nodes");
-    RETURN_IF_ERROR(CheckNodes(*certificate, *std::move(nodes)).In(file));
+    ASSIGN_OR_RETURN(std::vector<std::string> nodes, HostsOf(arguments, "nodes"));
+    RETURN_IF_ERROR(CheckNodes(*certificate, std::move(nodes)).In(file));
   }
   return CertificateOutput(*std::move(certificate));
 }

@@ -20,7 +20,7 @@ constexpr std::size_t kChangesBefore = 6;
 
 constexpr Option kDiagnoseOptions[] = {
     {.name = "NODE", .value = "NODE", .doc = "Names of nodes.", .repeated = true},
-    {.name = "nodes", .value = "LIST", .doc = "Nodes, such as gpu[001-016], @FILE or -."},
+    HostsOption("nodes", "Nodes, such as gpu[001-016], @FILE or -."),
     {.name = "before",
      .type = OptionType::kDuration,
      .fallback = "1h",
@@ -31,10 +31,8 @@ constexpr Option kDiagnoseOptions[] = {
 
 Result<std::vector<std::string>> DiagnosedNodes(const Arguments& arguments) {
   std::vector<std::string> names = arguments.All("NODE");
-  if (arguments.Has("nodes")) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> more, ReadHostList(arguments.Text("nodes")));
-    names.insert(names.end(), more.begin(), more.end());
-  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> more, HostsOf(arguments, "nodes"));
+  names.insert(names.end(), more.begin(), more.end());
   if (names.empty())
     return Status(Code::kInvalidArgument, "expected NODE or --nodes; see fabricctl nodes");
   if (names.size() > kDiagnosedMax)

@@ -28,7 +28,7 @@ constexpr Option kDiffOptions[] = {
      .type = OptionType::kDuration,
      .min = "1s",
      .max = "365d",
-     .doc = "Show the changes of the node in this period."},
+     .doc = "Show the changes of the node in this period. Default: compare two nodes or files."},
     {.name = "all",
      .type = OptionType::kBool,
      .doc = "Also show identities (names, addresses, GUIDs) and every counter."},
@@ -108,6 +108,12 @@ bool IsRelevant(const v1::FieldDifference& counter) {
          IsZero(counter.after(), counter.after_absent());
 }
 
+// Nothing was counted, before and after: a counter that is new, or is not there any more.
+bool IsIdle(const v1::FieldDifference& counter) {
+  return IsZero(counter.before(), counter.before_absent()) &&
+         IsZero(counter.after(), counter.after_absent());
+}
+
 // Moves the counters of one node that were zero, or are zero now, to the front.
 void PutRelevantFirst(google::protobuf::RepeatedPtrField<v1::FieldDifference>& differences) {
   std::stable_partition(
@@ -122,14 +128,14 @@ struct Hidden {
 
 Table TableOf(const Comparison& comparison, bool all, Hidden& hidden) {
   Table table{.columns = {{.title = "WHAT", .elastic = true},
-                          {.title = Cell(comparison.left)},
-                          {.title = Cell(comparison.right)}},
+                          {.title = Cell(comparison.left), .elastic = true},
+                          {.title = Cell(comparison.right), .elastic = true}},
               .empty_note = "No difference."};
   if (comparison.with_times) table.columns.push_back({.title = "CHANGED"});
   std::size_t counters = 0;
   for (const v1::FieldDifference& difference : comparison.response.differences()) {
     if (!all && difference.counter()) {
-      const bool shown = comparison.same_node || IsRelevant(difference);
+      const bool shown = comparison.same_node ? !IsIdle(difference) : IsRelevant(difference);
       if (!shown || ++counters > kCountersMax) {
         ++hidden.counters;
         continue;

@@ -7,9 +7,11 @@
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/host_list.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
 #include "ctl/tables/result_tables.h"
+#include "proto/events.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -30,12 +32,16 @@ constexpr Option kEventsOptions[] = {
      .type = OptionType::kWords,
      .value = "KINDS",
      .doc = "Show only these kinds: node,port,finding,campaign,probe."},
-    {.name = "node", .value = "NAME", .doc = "Show only events about this node."},
+    HostsOption("node", "Show only events about these nodes: n1,n2 or gpu[001-016,20]."),
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
+    {.name = "filter",
+     .value = "EXPR",
+     .doc = "Show only events that match all terms, by field of -o json: "
+            "'kind=finding finding.severity>=error'. Gaps are always shown."},
     {.name = "limit",
      .type = OptionType::kNumber,
      .min = "1",
-     .doc = "End after this number of events."},
+     .doc = "End after this number of events. Default: no limit."},
 };
 
 constexpr std::size_t kPortsShown = 8;
@@ -54,37 +60,37 @@ std::string LifeSuffix(const v1::Finding& finding) {
   return life == kAbsent ? std::string() : Format(" ({})", life);
 }
 
-// Kind, subject, and what happened.
+// Subject, and what happened.
 std::vector<std::string> Describe(const v1::Event& event) {
   switch (event.body_case()) {
     case v1::Event::kNode: {
       const v1::NodeSummary& summary = event.node();
       if (summary.state() == v1::NODE_STATE_LOST)
-        return {"node", summary.name(), "lost: " + Cell(summary.lost_reason())};
-      if (summary.state() == v1::NODE_STATE_REMOVED) return {"node", summary.name(), "removed"};
-      return {"node", summary.name(), "connected"};
+        return {summary.name(), "lost: " + Cell(summary.lost_reason())};
+      if (summary.state() == v1::NODE_STATE_REMOVED) return {summary.name(), "removed"};
+      return {summary.name(), "connected"};
     }
     case v1::Event::kFinding: {
       const v1::Finding& finding = event.finding();
-      return {"finding", SubjectName(finding.subject()),
+      return {SubjectName(finding.subject()),
               Format("{} {} {}: {}{}", Name(finding.state()), Name(finding.severity()),
                      finding.rule(), finding.title(), LifeSuffix(finding))};
     }
     case v1::Event::kCampaign: {
       const v1::Campaign& campaign = event.campaign();
-      return {"campaign", campaign.id(),
+      return {campaign.id(),
               Format("{}, {}: {}", Name(campaign.state()),
                      Plural(campaign.probes_planned(), "probe"), CountsText(campaign))};
     }
     case v1::Event::kPairResult: {
       const v1::PairResult& pair = event.pair_result();
-      return {"probe", Format("{}->{}", pair.from().node(), pair.to().node()),
+      return {Format("{}->{}", pair.from().node(), pair.to().node()),
               Format("rail {} {} {}", pair.from().rail(), ProbeKindName(pair.probe()),
                      Measured(pair.result()))};
     }
     case v1::Event::kPort: {
       const v1::PortEvent& port = event.port();
-      return {"port", Format("{}/{}/{}", port.node(), port.device(), port.port()),
+      return {Format("{}/{}/{}", port.node(), port.device(), port.port()),
               Format("{} -> {}", Name(port.before()), Name(port.after()))};
     }
     case v1::Event::kPorts: {
@@ -92,14 +98,13 @@ std::vector<std::string> Describe(const v1::Event& event) {
       std::vector<std::string> names;
       for (const v1::PortEvent& port : ports.ports())
         names.push_back(Format("{}/{} {}", port.device(), port.port(), Name(port.after())));
-      return {"port", ports.node(),
-              Format("{}: {}", Plural(ports.total(), "port"),
-                     ListSome(names, kPortsShown, ports.total()))};
+      return {ports.node(), Format("{}: {}", Plural(ports.total(), "port"),
+                                   ListSome(names, kPortsShown, ports.total()))};
     }
-    case v1::Event::kGap: return {"gap", std::string(kAbsent), event.gap().reason()};
+    case v1::Event::kGap: return {std::string(kAbsent), event.gap().reason()};
     case v1::Event::BODY_NOT_SET: break;
   }
-  return {"event", std::string(kAbsent), "unknown kind of event; upgrade fabricctl"};
+  return {std::string(kAbsent), "unknown kind of event; upgrade fabricctl"};
 }
 
 // For --since. An older controller sends numbers only.
@@ -107,37 +112,40 @@ std::string CursorOf(const v1::Event& event) {
   return event.cursor().empty() ? Format("{}", event.sequence()) : event.cursor();
 }
 
-bool IsAbout(const v1::Event& event, const std::string& node) {
-  const v1::Finding& finding = event.finding();
-  const v1::PairResult& pair = event.pair_result();
-  return event.node().name() == node || event.port().node() == node ||
-         event.ports().node() == node || finding.subject().node() == node ||
-         pair.from().node() == node || pair.to().node() == node ||
-         std::ranges::any_of(finding.affected(),
-                             [&](const v1::Subject& one) { return one.node() == node; });
-}
-
 // Options that select events. Gaps are always shown.
 struct EventFilter {
   std::vector<std::string> kinds;
-  std::string node;
+  NodeSet nodes;
   std::string rule;
-  WallTime first = {};  // Events before it are not shown.
+  std::string expression;  // The controller evaluates it.
+  WallTime first = {};     // Events before it are not shown.
 
   bool Shows(const v1::Event& event) const {
     if (event.has_gap()) return true;
     if (event.has_at() && FromProto(event.at()) < first) return false;
     if (!rule.empty() && event.finding().rule() != rule) return false;
-    if (!kinds.empty() && std::ranges::find(kinds, Describe(event)[0]) == kinds.end()) return false;
-    return node.empty() || IsAbout(event, node);
+    if (!kinds.empty() && std::ranges::find(kinds, EventKind(event)) == kinds.end()) return false;
+    return nodes.empty() || IsAbout(event, nodes);
+  }
+
+  // So that the controller sends no others.
+  void WriteTo(v1::WatchEventsRequest& request) const {
+    request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
+    std::vector<std::string> terms;
+    if (!kinds.empty()) terms.push_back(Format("kind=~{}", Join(kinds, "|")));
+    if (!rule.empty()) terms.push_back(Format("finding.rule=\"{}\"", rule));
+    if (!expression.empty()) terms.push_back(expression);
+    request.set_filter(Join(terms, " "));
   }
 };
 
 Result<EventFilter> FilterOf(const Arguments& arguments) {
   const Candidates kKinds = {"node", "port", "finding", "campaign", "probe"};
   EventFilter filter{.kinds = arguments.Words("kind"),
-                     .node = arguments.Text("node"),
-                     .rule = arguments.Text("rule")};
+                     .rule = arguments.Text("rule"),
+                     .expression = arguments.Text("filter")};
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, HostsOf(arguments, "node"));
+  filter.nodes.insert(nodes.begin(), nodes.end());
   for (const std::string& kind : filter.kinds)
     if (std::ranges::find(kKinds, kind) == kKinds.end())
       return Status(Code::kInvalidArgument,
@@ -152,7 +160,9 @@ Output EventOutput(const v1::Event& event, std::string_view note = {}) {
                           {.title = "KIND", .width_min = 8},
                           {.title = "SUBJECT", .width_min = 12},
                           {.title = "WHAT", .elastic = true}}};
-  std::vector<std::string> row = {ToString(event.at()), Format("{}", event.sequence())};
+  const std::string_view kind = EventKind(event);
+  std::vector<std::string> row = {ToString(event.at()), Format("{}", event.sequence()),
+                                  std::string(kind.empty() ? "event" : kind)};
   for (std::string& cell : Describe(event)) row.push_back(std::move(cell));
   row.back() += note;
   table.rows.push_back(std::move(row));
@@ -226,8 +236,10 @@ class EventPrinter {
       return !gap || Print(*gap);
     }
     if (!filter_.Shows(event)) return true;
-    if (!Print(event, event.has_gap() ? "; the state now follows" : "")) return false;
-    return !event.has_gap() || PrintState(event);
+    // The state cannot be filtered by an expression about events.
+    const bool with_state = event.has_gap() && filter_.expression.empty();
+    if (!Print(event, with_state ? "; the state now follows" : "")) return false;
+    return !with_state || PrintState(event);
   }
 
   const std::string& last() const { return last_; }
@@ -264,6 +276,7 @@ Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& str
   v1::WatchEventsRequest request;
   const std::string since = arguments.Text("since");
   RETURN_IF_ERROR(SetStart(since, stream.Now(), request, filter));
+  filter.WriteTo(request);
   EventPrinter printer(client, stream, filter,
                        arguments.Has("limit") ? arguments.Number("limit") : 0);
   const Status ended =
@@ -272,7 +285,7 @@ Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& str
   if (printer.limit_reached()) return Output();
   if (ended.ok()) return Status(Code::kInternal, "cannot write to standard output");
   const std::string& last = printer.last().empty() ? since : printer.last();
-  if (last.empty()) return ended;
+  if (last.empty() || ended.code() == Code::kInvalidArgument) return ended;
   return Status(ended.code(),
                 Format("{}; to resume: fabricctl events --since {}", ended.message(), last));
 }
@@ -286,7 +299,8 @@ extern const Command events = {
         "Prints one line for each event: time, number, kind, subject and description. -o json "
         "prints one object on each line. A gap means that events were missed, because the "
         "controller restarted or discarded them: the lines after it are the nodes that are lost "
-        "and the findings that are open now. Runs until interrupted or until the controller ends "
+        "and the findings that are open now (not with --filter). Runs until interrupted or until "
+        "the controller ends "
         "the stream.",
     .example = "fabricctl events --since 1h --kind finding,node",
     .options = kEventsOptions,

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/host_list.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
 #include "proto/timestamps.h"
@@ -12,7 +13,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kFindingsOptions[] = {
-    {.name = "node", .value = "NAME", .doc = "Show only findings about this node."},
+    HostsOption("node", "Show only findings about these nodes: n1,n2 or gpu[001-016,20]."),
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "severity", .choices = "info|warning|error|critical", .doc = "Minimum severity."},
     kFilterOption,
@@ -46,7 +47,8 @@ std::size_t HideSilenced(google::protobuf::RepeatedPtrField<v1::Finding>& findin
 
 Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream& stream) {
   v1::ListFindingsRequest request;
-  request.set_node(arguments.Text("node"));
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, HostsOf(arguments, "node"));
+  request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
   request.set_rule(arguments.Text("rule"));
   request.set_min_severity(SeverityNamed(arguments.Text("severity")));
   request.set_filter(arguments.Text("filter"));

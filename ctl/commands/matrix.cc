@@ -1,10 +1,13 @@
 #include "ctl/tables/matrix.h"
+#include "base/atomic_file.h"
 #include "base/text.h"
 #include "ctl/campaign_spec.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/campaign_tables.h"
+#include "ctl/tables/heat_image.h"
+#include "ctl/tables/heat_map.h"
 
 namespace fabric::ctl {
 namespace {
@@ -19,7 +22,12 @@ constexpr Option kMatrixOptions[] = {
     {.name = "heat",
      .type = OptionType::kBool,
      .doc = "Show shades and colours in place of numbers. -o csv always has the numbers."},
+    {.name = "png",
+     .type = OptionType::kPath,
+     .doc = "Write the heat maps of all nodes to this PNG image."},
 };
+
+constexpr mode_t kImageMode = 0644;
 
 Result<std::string> NewestCampaign(Client& client) {
   v1::ListCampaignsRequest newest;
@@ -43,6 +51,10 @@ Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
   const bool heat = arguments.Bool("heat") && arguments.Text("output") != "csv";
   output.tables = heat ? HeatTables(campaign) : MatrixTables(campaign);
   if (output.tables.empty()) output.tables.push_back({.empty_note = "No results yet."});
+  if (arguments.Has("png")) {
+    ASSIGN_OR_RETURN(const std::string image, HeatPng(campaign));
+    RETURN_IF_ERROR(WriteFileAtomically(arguments.Text("png"), image, kImageMode));
+  }
   output.after = FailureLines(campaign) + SkippedLines(campaign) + BlameLines(campaign.blame());
   output.names.push_back(campaign.id());
   output.exit_status = campaign.probes_failed() > 0 ? kExitFindings : kExitOk;
@@ -57,7 +69,10 @@ extern const Command matrix = {
     .summary = "Show the results of a campaign as matrices of nodes, one for each rail.",
     .description =
         "Rows are initiators, columns are responders; - means that this direction was not "
-        "measured. A failed pair shows a keyword; the reasons are below the matrix. "
+        "measured. A latency is that of a round trip, and is shown in both directions if only one "
+        "was probed. Of several results of a pair the worst is shown. A failed pair shows a "
+        "keyword; "
+        "the reasons are below the matrix. "
         "--heat compares each value with the median of its matrix. Exits with 1 if a probe of the "
         "campaign failed.",
     .example = "fabricctl matrix --kind latency --heat",

@@ -23,9 +23,8 @@ constexpr const char* kTopFields =
     "snapshot.rdma_devices.ports.state";
 
 constexpr Option kTopOptions[] = {
-    {.name = "NODES",
-     .value = "LIST",
-     .doc = "Nodes, such as gpu[001-016], @FILE or -. Default: all nodes, at most 64."},
+    HostsOption("NODES",
+                "Nodes, such as gpu[001-016], @FILE or -. Default: all nodes, at most 64."),
     {.name = "limit",
      .type = OptionType::kNumber,
      .fallback = "40",
@@ -43,7 +42,7 @@ std::string BitsCell(const std::optional<double>& rate) {
 Result<std::vector<std::string>> TopNodes(Client& client, const Arguments& arguments) {
   std::vector<std::string> names;
   if (arguments.Has("NODES")) {
-    ASSIGN_OR_RETURN(names, ReadHostList(arguments.Text("NODES")));
+    ASSIGN_OR_RETURN(names, HostsOf(arguments, "NODES"));
   } else {
     v1::ListNodesRequest request;
     request.set_filter("state=connected");

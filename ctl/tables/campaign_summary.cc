@@ -1,6 +1,7 @@
 #include "ctl/tables/campaign_summary.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <string>
@@ -17,18 +18,29 @@ namespace {
 constexpr std::size_t kGroupsMax = 12;
 constexpr std::size_t kWorstMax = 8;
 
-// The reason without what differs between pairs with the same fault.
+bool IsPartOfName(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '_';
+}
+
+// Not within a longer name: n1 is not in n10.
+void ReplaceName(const std::string& name, std::string& text) {
+  constexpr std::string_view kInstead = "NODE";
+  for (std::size_t at = 0; !name.empty() && (at = text.find(name, at)) != text.npos;) {
+    const std::size_t end = at + name.size();
+    const bool within =
+        (at > 0 && IsPartOfName(text[at - 1])) || (end < text.size() && IsPartOfName(text[end]));
+    if (!within) text.replace(at, name.size(), kInstead);
+    at = within ? end : at + kInstead.size();
+  }
+}
+
+// The reason without the names of the pair, which differ between pairs with the same fault.
 std::string CommonReason(const v1::PairResult& pair) {
   std::string reason = pair.result().reason();
-  for (const v1::ProbePort& port : {pair.from(), pair.to()})
-    for (const std::string& name :
-         {Format("{}/{}/{}", port.node(), port.device(), port.port()), port.node()}) {
-      std::size_t at = 0;
-      while (!name.empty() && (at = reason.find(name, at)) != std::string::npos) {
-        reason.replace(at, name.size(), "NODE");
-        at += 4;
-      }
-    }
+  for (const v1::ProbePort& port : {pair.from(), pair.to()}) {
+    ReplaceName(Format("{}/{}/{}", port.node(), port.device(), port.port()), reason);
+    ReplaceName(port.node(), reason);
+  }
   return reason;
 }
 
@@ -53,7 +65,10 @@ Table FailureTable(const v1::Campaign& campaign) {
   for (const auto& [key, group] : groups) sorted.emplace_back(&key, &group);
   std::ranges::stable_sort(
       sorted, [](const auto& a, const auto& b) { return a.second->count > b.second->count; });
-  Table table{.title = "failures",
+  Table table{.title = sorted.size() <= kGroupsMax
+                           ? std::string("failures")
+                           : Format("failures: the {} most frequent of {} reasons", kGroupsMax,
+                                    sorted.size()),
               .columns = {{.title = "COUNT", .right_aligned = true},
                           {.title = "NODES", .right_aligned = true},
                           {.title = "KIND"},

@@ -38,6 +38,8 @@ inline constexpr Option kSinceOption = {.name = "since",
                                         .type = OptionType::kDuration,
                                         .min = "1s",
                                         .max = "3650d",
-                                        .doc = "Show only what changed in this period: 1h."};
+                                        .doc =
+                                            "Show only what changed in this period: 1h. Default: "
+                                            "everything."};
 
 }  // namespace fabric::ctl

@@ -1,45 +1,30 @@
+#include "ctl/tables/heat_map.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
 
-#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/tables/matrix.h"
 #include "proto/probe_kinds.h"
 
 namespace fabric::ctl {
 namespace {
 
-// Cells of a heat map. render.cc has their colours and their forms in ASCII.
-constexpr std::string_view kNotMeasured = "··";
-constexpr std::string_view kBad = "██";
-constexpr std::string_view kFailed = "XX";
+// In the order of Shade. render.cc has their colours and their forms in ASCII.
+constexpr std::array<std::string_view, 6> kCells = {"··", "░░", "▒▒", "▓▓", "██", "XX"};
 
 // A value is at most this multiple of the median; of bandwidth the median is that of the value.
-struct Shade {
+struct Limit {
   double ratio;
-  std::string_view cell;
+  Shade shade;
 };
-constexpr Shade kShades[] = {{1.15, "░░"}, {1.5, "▒▒"}, {2, "▓▓"}};
-
-// From best to worst.
-int RankOf(std::string_view cell) {
-  if (cell == kNotMeasured) return -1;
-  int rank = 0;
-  for (const Shade& shade : kShades) {
-    if (cell == shade.cell) return rank;
-    ++rank;
-  }
-  return cell == kBad ? rank : rank + 1;
-}
+constexpr Limit kLimits[] = {{1.15, Shade::kGood}, {1.5, Shade::kFair}, {2, Shade::kPoor}};
 
 constexpr std::size_t kHeatNodesMax = 48;  // Fits a terminal of 120 columns.
 
-bool IsRate(const v1::PairResult& pair) {
-  const v1::Measure measure = MeasureOf(pair.probe());
-  return measure == v1::MEASURE_BANDWIDTH || measure == v1::MEASURE_GPU_MEMORY ||
-         measure == v1::MEASURE_PATH_MTU;
+std::string_view CellOf(Shade shade) {
+  return kCells[static_cast<std::size_t>(shade)];
 }
 
 // Of the lower half when the number is even, so that it is a measured value. 0: none.
@@ -53,73 +38,75 @@ double MedianOf(const Matrix& matrix) {
   return *middle;
 }
 
-std::string_view ShadeOf(double value, double median, bool is_rate) {
-  const double ratio = is_rate ? median / value : value / median;
-  for (const Shade& shade : kShades)
-    if (ratio <= shade.ratio) return shade.cell;
-  return kBad;
+Shade ShadeOf(const PairCell& cell, double median, bool is_rate) {
+  const v1::PairResult& pair = *cell.pair;
+  if (!IsOk(pair) || pair.result().ping().lost() > 0) return Shade::kFailed;
+  if (!cell.reverse && pair.expectation().missed()) return Shade::kBad;
+  if (MeasureOf(pair.probe()) == v1::MEASURE_UNSPECIFIED) return Shade::kGood;
+  if (!cell.value || *cell.value <= 0) return Shade::kNotMeasured;
+  const double ratio = is_rate ? median / *cell.value : *cell.value / median;
+  for (const Limit& limit : kLimits)
+    if (ratio <= limit.ratio) return limit.shade;
+  return Shade::kBad;
 }
 
-std::string_view HeatCell(const v1::PairResult& pair, double median) {
-  const v1::PingSummary& ping = pair.result().ping();
-  const std::optional<double> value = MeasuredValue(pair);
-  if (!IsOk(pair) || ping.lost() > 0) return kFailed;
-  if (pair.expectation().missed()) return kBad;
-  if (MeasureOf(pair.probe()) == v1::MEASURE_UNSPECIFIED) return kShades[0].cell;
-  return !value || *value <= 0 ? kNotMeasured : ShadeOf(*value, median, IsRate(pair));
-}
-
-std::string Legend(const Matrix& matrix, double median) {
-  std::string legend;
+void AddLegend(const Matrix& matrix, double median, HeatMap& map) {
   if (median > 0) {
-    const bool is_rate = IsRate(*matrix.pairs.front());
-    const std::string middle = Format("{:.{}f}", median / matrix.unit, matrix.decimals);
-    for (const Shade& shade : kShades)
-      legend += Format("{} {} {:.{}f}  ", shade.cell, is_rate ? "from" : "to",
-                       (is_rate ? median / shade.ratio : median * shade.ratio) / matrix.unit,
-                       matrix.decimals);
-    legend += Format("{} worse, or below the expectation  ", kBad);
-    legend = Format("median {}: {}", middle, legend);
+    map.median = Format("median {:.{}f}", median / matrix.unit, matrix.decimals);
+    for (const Limit& limit : kLimits)
+      map.legend.emplace_back(
+          limit.shade,
+          Format("{} {:.{}f}", IsRate(matrix) ? "from" : "to",
+                 (IsRate(matrix) ? median / limit.ratio : median * limit.ratio) / matrix.unit,
+                 matrix.decimals));
+    map.legend.emplace_back(Shade::kBad, "worse, or below the expectation");
   }
-  return legend + Format("{} failed or lossy  {} not measured", kFailed, kNotMeasured);
+  map.legend.emplace_back(Shade::kFailed, "failed or lossy");
+  map.legend.emplace_back(Shade::kNotMeasured, "not measured");
+}
+
+std::string LegendText(const HeatMap& map) {
+  std::string text;
+  for (const auto& [shade, words] : map.legend)
+    text += Format("{}{} {}", text.empty() ? "" : "  ", CellOf(shade), words);
+  return map.median.empty() ? text : Format("{}: {}", map.median, text);
 }
 
 Table HeatTable(const Matrix& matrix, const std::vector<std::string>& nodes) {
-  const double median = MedianOf(matrix);
-  std::map<std::string, std::size_t> index;
-  Table table{.title = matrix.title + "\n" + Legend(matrix, median),
+  const HeatMap map = HeatMapOf(matrix, nodes);
+  Table table{.title = map.title + "\n" + LegendText(map),
               .columns = {{.title = "#", .right_aligned = true}, {.title = "FROM"}}};
-  for (const std::string& node : nodes) {
-    index.emplace(node, index.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
     // The last two digits of the row, so that columns stay narrow.
-    table.columns.push_back({.title = Format("{}", index.size() % 100),
+    table.columns.push_back({.title = Format("{}", (n + 1) % 100),
                              .right_aligned = true,
                              .coloured = true,
-                             .tight = true});
-    table.rows.emplace_back(nodes.size() + 2, std::string(kNotMeasured));
-    table.rows.back()[0] = Format("{}", index.size());
-    table.rows.back()[1] = node;
-  }
-  if (!nodes.empty()) table.columns[2].tight = false;
-  const auto place = [&](const v1::ProbePort& from, const v1::ProbePort& to,
-                         std::string_view cell) {
-    const auto row = index.find(from.node());
-    const auto column = index.find(to.node());
-    if (row == index.end() || column == index.end()) return;
-    // Several ports or rounds of a pair: the worst one, so that none hides a failure.
-    std::string& shown = table.rows[row->second][2 + column->second];
-    if (RankOf(cell) > RankOf(shown)) shown = cell;
-  };
-  for (const v1::PairResult* pair : matrix.pairs) {
-    place(pair->from(), pair->to(), HeatCell(*pair, median));
-    const v1::ProbeResult& result = pair->result();
-    if (IsOk(*pair) && result.has_reverse_bandwidth() && median > 0)
-      place(pair->to(), pair->from(), ShadeOf(result.reverse_bandwidth().mean_bps(), median, true));
+                             .tight = n > 0});
+    std::vector<std::string>& row =
+        table.rows.emplace_back(std::vector{Format("{}", n + 1), nodes[n]});
+    for (std::size_t to = 0; to < nodes.size(); ++to)
+      row.emplace_back(CellOf(map.cells[n * nodes.size() + to]));
   }
   return table;
 }
 
 }  // namespace
+
+HeatMap HeatMapOf(const Matrix& matrix, const std::vector<std::string>& nodes) {
+  const double median = MedianOf(matrix);
+  const bool is_rate = IsRate(matrix);
+  HeatMap map{.title = matrix.title, .nodes = nodes};
+  AddLegend(matrix, median, map);
+  map.cells.resize(nodes.size() * nodes.size(), Shade::kNotMeasured);
+  std::map<std::string, std::size_t> index;
+  for (const std::string& node : nodes) index.emplace(node, index.size());
+  for (const auto& [names, cell] : CellsOf(matrix)) {
+    const auto row = index.find(names.first), column = index.find(names.second);
+    if (row != index.end() && column != index.end())
+      map.cells[row->second * nodes.size() + column->second] = ShadeOf(cell, median, is_rate);
+  }
+  return map;
+}
 
 std::vector<Table> HeatTables(const v1::Campaign& campaign) {
   return TablesOf(campaign, kHeatNodesMax, HeatTable);

@@ -80,6 +80,13 @@ std::string KindWords(const v1::ProbeSpec& spec) {
   return words;
 }
 
+// A result that holds for both directions, which are in the same matrix.
+bool IsRoundTrip(const v1::PairResult& pair) {
+  const v1::Measure measure = MeasureOf(pair.probe());
+  return pair.from().rail() == pair.to().rail() &&
+         (measure == v1::MEASURE_LATENCY || measure == v1::MEASURE_PING);
+}
+
 std::string Title(const v1::PairResult& first, std::string_view unit) {
   const v1::Measure measure = MeasureOf(first.probe());
   const std::uint32_t bytes = MessageBytes(first.probe());
@@ -88,8 +95,9 @@ std::string Title(const v1::PairResult& first, std::string_view unit) {
                                 : measure == v1::MEASURE_PING  ? ", median network round trip, "
                                 : unit.empty()                 ? ""
                                                                : ", ";
-  return Format("rail {}: {}{}{}{} (rows: from, columns: to)", RailName(first.from(), first.to()),
-                KindWords(first.probe()), size, what, unit);
+  return Format("rail {}: {}{}{}{} (rows: from, columns: to{})", RailName(first.from(), first.to()),
+                KindWords(first.probe()), size, what, unit,
+                IsRoundTrip(first) ? "; round trip" : "");
 }
 
 void ChooseUnit(Matrix& matrix) {
@@ -112,17 +120,30 @@ void ChooseUnit(Matrix& matrix) {
   matrix.title = Title(*matrix.pairs.front(), name);
 }
 
+std::string ValueText(const PairCell& cell, const Matrix& matrix) {
+  if (!cell.value) return std::string(kAbsent);
+  return Format("{:.{}f}", *cell.value / matrix.unit, matrix.decimals);
+}
+
 // Also shows the number of lost pings.
-std::string MatrixCell(const v1::PairResult& pair, const Matrix& matrix) {
-  const v1::PingSummary& ping = pair.result().ping();
-  const v1::Measure measure = MeasureOf(pair.probe());
+std::string MatrixCell(const PairCell& cell, const Matrix& matrix) {
+  const v1::PingSummary& ping = cell.pair->result().ping();
+  const v1::Measure measure = MeasureOf(cell.pair->probe());
+  if (!IsOk(*cell.pair)) return std::string(ShortWord(cell.pair->result().status()));
   if (measure == v1::MEASURE_UNSPECIFIED) return "ok";
   if (measure == v1::MEASURE_PING && ping.answered() == 0) return "lost";
-  const std::optional<double> value = MeasuredValue(pair);
-  std::string cell =
-      value ? Format("{:.{}f}", *value / matrix.unit, matrix.decimals) : std::string(kAbsent);
-  if (ping.lost() > 0) cell += Format(" -{}", ping.lost());
-  return cell;
+  const std::string text = ValueText(cell, matrix);
+  return ping.lost() > 0 ? Format("{} -{}", text, ping.lost()) : text;
+}
+
+// Failed, lossy, below the expectation, and then by the value.
+bool IsWorse(const PairCell& cell, const PairCell& other, bool is_rate) {
+  const auto faults = [](const PairCell& of) {
+    return std::tuple(!IsOk(*of.pair), of.pair->result().ping().lost(),
+                      !of.reverse && of.pair->expectation().missed(), of.value.has_value());
+  };
+  if (faults(cell) != faults(other)) return faults(cell) > faults(other);
+  return cell.value && (is_rate ? *cell.value < *other.value : *cell.value > *other.value);
 }
 
 // A matrix of this size fits a terminal of 120 columns.
@@ -138,17 +159,10 @@ Table MatrixTable(const Matrix& matrix, const std::vector<std::string>& nodes) {
     table.rows.emplace_back(nodes.size() + 1, std::string(kAbsent));
     table.rows.back()[0] = node;
   }
-  const auto cell = [&](const v1::ProbePort& from, const v1::ProbePort& to) -> std::string& {
-    return table.rows[index.at(from.node())][1 + index.at(to.node())];
-  };
-  for (const v1::PairResult* pair : matrix.pairs) {
-    if (!index.contains(pair->from().node()) || !index.contains(pair->to().node())) continue;
-    const v1::ProbeResult& result = pair->result();
-    cell(pair->from(), pair->to()) =
-        IsOk(*pair) ? MatrixCell(*pair, matrix) : std::string(ShortWord(result.status()));
-    if (IsOk(*pair) && result.has_reverse_bandwidth())
-      cell(pair->to(), pair->from()) =
-          Format("{:.{}f}", result.reverse_bandwidth().mean_bps() / matrix.unit, matrix.decimals);
+  for (const auto& [names, cell] : CellsOf(matrix)) {
+    const auto row = index.find(names.first), column = index.find(names.second);
+    if (row != index.end() && column != index.end())
+      table.rows[row->second][1 + column->second] = MatrixCell(cell, matrix);
   }
   return table;
 }
@@ -179,6 +193,32 @@ std::optional<double> MeasuredValue(const v1::PairResult& pair) {
     case v1::MEASURE_GPU_MEMORY: return If(FastestGpuBps(result) > 0, FastestGpuBps(result));
     default: return {};
   }
+}
+
+bool IsRate(const Matrix& matrix) {
+  const v1::Measure measure = MeasureOf(matrix.pairs.front()->probe());
+  return measure == v1::MEASURE_BANDWIDTH || measure == v1::MEASURE_GPU_MEMORY ||
+         measure == v1::MEASURE_PATH_MTU;
+}
+
+std::map<std::pair<std::string, std::string>, PairCell> CellsOf(const Matrix& matrix) {
+  std::map<std::pair<std::string, std::string>, PairCell> cells;
+  const bool is_rate = IsRate(matrix);
+  const auto place = [&](const v1::ProbePort& from, const v1::ProbePort& to, const PairCell& cell) {
+    PairCell& shown = cells[{from.node(), to.node()}];
+    if (shown.pair == nullptr || IsWorse(cell, shown, is_rate)) shown = cell;
+  };
+  for (const v1::PairResult* pair : matrix.pairs) {
+    place(pair->from(), pair->to(), {.pair = pair, .value = MeasuredValue(*pair)});
+    const v1::ProbeResult& result = pair->result();
+    if (IsOk(*pair) && result.has_reverse_bandwidth())
+      place(pair->to(), pair->from(),
+            {.pair = pair, .reverse = true, .value = result.reverse_bandwidth().mean_bps()});
+  }
+  if (!IsRoundTrip(*matrix.pairs.front())) return cells;
+  for (const auto& [names, cell] : std::map(cells))
+    cells.try_emplace({names.second, names.first}, cell);
+  return cells;
 }
 
 std::vector<std::string> MatrixNodes(const Matrix& matrix) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ctl/command.h"
@@ -29,6 +31,19 @@ std::vector<Matrix> MatricesOf(const v1::Campaign& campaign);
 // No value: not measured.
 std::optional<double> MeasuredValue(const v1::PairResult& pair);
 
+// Small values are the bad ones: bandwidth and MTU.
+bool IsRate(const Matrix& matrix);
+
+// The cell of a pair of nodes.
+struct PairCell {
+  const v1::PairResult* pair = nullptr;
+  bool reverse = false;         // The bandwidth from the responder to the initiator
+  std::optional<double> value;  // Of this direction
+};
+// By the names of both nodes. Of several ports, rounds and directions the worst, so that no good
+// result hides a bad one.
+std::map<std::pair<std::string, std::string>, PairCell> CellsOf(const Matrix& matrix);
+
 // Names, sorted.
 std::vector<std::string> MatrixNodes(const Matrix& matrix);
 // At most `count`: those with the most failures, lost pings and values outside the limits.
@@ -42,8 +57,5 @@ std::vector<Table> TablesOf(const v1::Campaign& campaign, std::size_t nodes_max,
 // For each rail and kind a matrix. A pair that failed shows a keyword; FailureLines has the
 // reasons. "-": not measured in that direction. "5.10 -3": a ping that lost three packets.
 std::vector<Table> MatrixTables(const v1::Campaign& campaign);
-
-// The same as heat maps: a shade for each pair, by the ratio of its value to the median.
-std::vector<Table> HeatTables(const v1::Campaign& campaign);
 
 }  // namespace fabric::ctl

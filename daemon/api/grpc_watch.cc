@@ -37,15 +37,15 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
   const access::Caller& caller() const { return caller_; }
 
   void Begin(const v1::WatchEventsRequest& request) {
-    const Result<control::EventCursor> start = service_.events_.Start(request);
+    auto start = service_.events_.Start(request, SystemClock().Now());
     if (!slot_.ok() || !start.ok()) {
-      End(slot_.ok() ? start.status().In("after_cursor") : slot_.status());
+      End(slot_.ok() ? start.status() : slot_.status());
       return;
     }
     StartSendInitialMetadata();  // So that the client knows that it is watching from now on.
     {
       const MutexLock lock(mutex_);
-      cursor_ = *start;
+      watch_ = *std::move(start);
     }
     Pump();
   }
@@ -74,14 +74,15 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
   // Writes the next event, if there is one and none is in flight.
   void Pump() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (finished_ || writing_ || !cursor_) return;
+    if (finished_ || writing_ || !watch_) return;
     if (end_) {
       EndLocked(*end_);
       return;
     }
-    auto event = service_.events_.Next(*cursor_);
-    if (!event) return;
-    event_ = *std::move(event);
+    auto next = service_.events_.Next(*watch_);
+    if (next.more) service_.Wake();
+    if (!next.event) return;
+    event_ = *std::move(next.event);
     writing_ = true;
     StartWrite(&event_);
   }
@@ -105,7 +106,7 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
   v1::Event event_;  // Of the write in flight
 
   Mutex mutex_;
-  std::optional<control::EventCursor> cursor_ GUARDED_BY(mutex_);  // Once it has begun
+  std::optional<control::EventWatch> watch_ GUARDED_BY(mutex_);  // Once it has begun
   bool writing_ GUARDED_BY(mutex_) = false;
   bool finished_ GUARDED_BY(mutex_) = false;
   std::optional<Status> end_ GUARDED_BY(mutex_);
@@ -130,6 +131,10 @@ WatchService::~WatchService() {
 }
 
 void WatchService::OnEvent(const v1::Event&) {
+  Wake();
+}
+
+void WatchService::Wake() {
   {
     const MutexLock lock(wake_mutex_);
     if (std::exchange(published_, true)) return;

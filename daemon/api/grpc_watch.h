@@ -39,6 +39,7 @@ class WatchService final : public grpc::Service, private control::EventListener 
                                              const v1::WatchEventsRequest& request);
   void Remove(Watcher* watcher) EXCLUDES(mutex_);
   void OnEvent(const v1::Event& event) override EXCLUDES(wake_mutex_);
+  void Wake() EXCLUDES(wake_mutex_);  // The pump
   void PumpAll(std::stop_token stop);
   void RecheckAll() EXCLUDES(mutex_);
 

@@ -4,8 +4,19 @@
 
 #include "base/lists.h"
 #include "base/text.h"
+#include "proto/events.h"
 
 namespace fabric::control {
+namespace {
+
+constexpr int kLookedAtMax = 1000;  // Events of one call of Next
+
+bool Wants(const EventWatch& watch, const v1::Event& event) {
+  if (event.has_gap()) return true;
+  return (watch.nodes.empty() || IsAbout(event, watch.nodes)) && watch.filter.Matches(event);
+}
+
+}  // namespace
 
 std::string EventCursor::Text() const {
   return Format("{:x}-{}", epoch, sequence);
@@ -27,6 +38,7 @@ void EventBus::Publish(v1::Event event) {
   const std::size_t bytes = event.SpaceUsedLong();
   const MutexLock lock(mutex_);
   event.set_sequence(++sequence_);
+  event.set_kind(std::string(EventKind(event)));
   for (EventListener* listener : listeners_) listener->OnEvent(event);
   kept_.push_back({.event = std::move(event), .bytes = bytes});
   bytes_ += bytes;
@@ -46,14 +58,35 @@ void EventBus::Unsubscribe(EventListener& listener) {
   std::erase(listeners_, &listener);
 }
 
-Result<EventCursor> EventBus::Start(const v1::WatchEventsRequest& request) const {
-  if (!request.after_cursor().empty()) return ParseEventCursor(request.after_cursor());
+Result<EventWatch> EventBus::Start(const v1::WatchEventsRequest& request, Moment now) const {
+  auto filter = Filter::Parse(request.filter(), *v1::Event::descriptor(), now);
+  RETURN_IF_ERROR(filter.status());
+  for (const std::string& node : request.nodes())
+    if (node.empty()) return Status(Code::kInvalidArgument, "nodes: expected names, saw ''");
+  EventWatch watch{.cursor = {},
+                   .nodes = {request.nodes().begin(), request.nodes().end()},
+                   .filter = *std::move(filter)};
+  if (!request.after_cursor().empty()) {
+    auto cursor = ParseEventCursor(request.after_cursor());
+    RETURN_IF_ERROR(cursor.status().In("after_cursor"));
+    watch.cursor = *cursor;
+    return watch;
+  }
   const MutexLock lock(mutex_);
   const std::uint64_t after = request.after_sequence();
-  return EventCursor{.epoch = epoch_, .sequence = after == 0 ? sequence_ : after};
+  watch.cursor = {.epoch = epoch_, .sequence = after == 0 ? sequence_ : after};
+  return watch;
 }
 
-std::optional<v1::Event> EventBus::Next(EventCursor& cursor) const {
+EventBus::Step EventBus::Next(EventWatch& watch) const {
+  for (int looked_at = 0; looked_at < kLookedAtMax; ++looked_at) {
+    auto event = NextOfAll(watch.cursor);
+    if (!event || Wants(watch, *event)) return {.event = std::move(event)};
+  }
+  return {.event = {}, .more = true};
+}
+
+std::optional<v1::Event> EventBus::NextOfAll(EventCursor& cursor) const {
   const MutexLock lock(mutex_);
   if (cursor.epoch != epoch_ || cursor.sequence > sequence_ || cursor.sequence + 1 < FirstKept())
     return Gap(cursor);
@@ -67,6 +100,7 @@ std::optional<v1::Event> EventBus::Next(EventCursor& cursor) const {
 v1::Event EventBus::Gap(EventCursor& cursor) const {
   const std::uint64_t last_discarded = FirstKept() - 1;
   v1::Event event;
+  event.set_kind("gap");
   v1::EventGap& gap = *event.mutable_gap();
   if (cursor.epoch != epoch_) {
     gap.set_reason("the controller restarted");

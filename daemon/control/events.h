@@ -12,9 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "daemon/control/listing/filter.h"
 #include "fabric/v1/fabric.pb.h"
+#include "proto/affected.h"
 
 namespace fabric::control {
 
@@ -37,6 +40,13 @@ struct EventCursor {
 // INVALID_ARGUMENT for anything else than the text of a cursor.
 Result<EventCursor> ParseEventCursor(std::string_view text);
 
+// What one watcher asked for, and how far it is.
+struct EventWatch {
+  EventCursor cursor;
+  NodeSet nodes;  // Empty: all
+  Filter filter;
+};
+
 // Bounds of the events that are kept. When one is exceeded, the oldest events are discarded.
 struct EventBounds {
   std::size_t events = 65'536;
@@ -57,10 +67,17 @@ class EventBus {
   void Subscribe(EventListener& listener);
   void Unsubscribe(EventListener& listener);
 
-  // Where this watcher starts. INVALID_ARGUMENT for an invalid cursor.
-  Result<EventCursor> Start(const v1::WatchEventsRequest& request) const;
-  // The event after the cursor, or a gap; moves the cursor behind it. Empty: none yet.
-  std::optional<v1::Event> Next(EventCursor& cursor) const;
+  // Where this watcher starts. INVALID_ARGUMENT for an invalid cursor or filter. Durations in the
+  // filter count from `now`.
+  Result<EventWatch> Start(const v1::WatchEventsRequest& request, Moment now) const;
+
+  struct Step {
+    std::optional<v1::Event> event;  // Or a gap
+    bool more = false;               // Without event: call again, else none follows yet.
+  };
+  // The next event that the watcher asked for; moves its cursor behind it. A call looks at a
+  // limited number of events, so that it is short.
+  Step Next(EventWatch& watch) const;
 
   std::size_t kept_bytes() const;
 
@@ -70,6 +87,8 @@ class EventBus {
     std::size_t bytes;
   };
   std::uint64_t FirstKept() const REQUIRES(mutex_) { return sequence_ + 1 - kept_.size(); }
+  // The event after the cursor, or a gap; moves the cursor behind it. Empty: none yet.
+  std::optional<v1::Event> NextOfAll(EventCursor& cursor) const;
   v1::Event Gap(EventCursor& cursor) const REQUIRES(mutex_);
 
   const std::uint64_t epoch_;

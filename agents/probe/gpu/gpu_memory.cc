@@ -12,6 +12,7 @@
 #include "agents/probe/probe.h"
 #include "agents/probe/spec.h"
 #include "base/text.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::probe {
 namespace {
@@ -28,9 +29,9 @@ struct GpuMemoryPlan {
 
 GpuMemoryPlan GpuMemoryPlanOf(const v1::ProbeSpec& spec) {
   const v1::GpuMemory& wanted = spec.gpu_memory();
-  return {.message_bytes = wanted.message_bytes() == 0 ? 1 << 20 : wanted.message_bytes(),
-          .iterations = wanted.iterations() == 0 ? 200 : wanted.iterations(),
-          .depth = wanted.queue_depth() == 0 ? 32 : wanted.queue_depth()};
+  return {.message_bytes = NumberOf(wanted, "message_bytes"),
+          .iterations = NumberOf(wanted, "iterations"),
+          .depth = NumberOf(wanted, "queue_depth")};
 }
 
 Status CheckGpuMemory(const v1::ProbeSpec& spec) {

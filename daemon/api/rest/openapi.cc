@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "daemon/access/policy.h"
 #include "daemon/api/rest/rest_router.h"
+#include "fabric/v1/options.pb.h"
 #include "proto/roles.h"
 
 namespace fabric::api {
@@ -37,9 +38,15 @@ std::string Comment(const Element& element) {
   return Join(words, " ");
 }
 
-template <class Element>
-void AddDescription(const Element& element, Json& schema) {
-  const std::string comment = Comment(element);
+// With the default of a number.
+std::string FieldComment(const FieldDescriptor& field) {
+  const std::uint32_t zero_means = field.options().GetExtension(v1::zero_means);
+  const std::string comment = Comment(field);
+  if (zero_means == 0) return comment;
+  return Format("0: {}{}{}", zero_means, comment.empty() ? "" : ". ", comment);
+}
+
+void AddDescription(const std::string& comment, Json& schema) {
   if (!comment.empty()) schema["description"] = comment;
 }
 
@@ -78,7 +85,7 @@ Json FieldSchema(const FieldDescriptor& field) {
   Json schema = ValueSchema(field);
   if (field.is_repeated()) schema = {{"type", "array"}, {"items", schema}};
   // OpenAPI 3.0 ignores what is next to $ref.
-  if (!schema.contains("$ref")) AddDescription(field, schema);
+  if (!schema.contains("$ref")) AddDescription(FieldComment(field), schema);
   return schema;
 }
 
@@ -87,7 +94,7 @@ Json MessageSchema(const Descriptor& type) {
   for (int i = 0; i < type.field_count(); ++i)
     properties[type.field(i)->name()] = FieldSchema(*type.field(i));
   Json schema = {{"type", "object"}, {"properties", properties}};
-  AddDescription(type, schema);
+  AddDescription(Comment(type), schema);
   return schema;
 }
 
@@ -148,7 +155,7 @@ Json Operation(const Route& route) {
   const MethodDescriptor& method = *route.method;
   const std::string json = "application/json";
   Json operation = {{"operationId", method.name()}};
-  AddDescription(method, operation);
+  AddDescription(Comment(method), operation);
   operation["summary"] = FirstSentence(operation.value("description", method.name()));
   operation["tags"] = Json::array({TagOf(route.path)});
   operation["x-required-role"] = RoleText(method);
@@ -244,8 +251,8 @@ std::string MessageSection(const Descriptor& type) {
     const std::string note = arm != nullptr                 ? Format("One of `{}`. ", arm->name())
                              : field.has_optional_keyword() ? "Absent when not known. "
                                                             : "";
-    text +=
-        Format("| `{}` | {} | {} |\n", field.name(), TypeText(field), Cell(note + Comment(field)));
+    text += Format("| `{}` | {} | {} |\n", field.name(), TypeText(field),
+                   Cell(note + FieldComment(field)));
   }
   return text + "\n";
 }
@@ -275,7 +282,7 @@ std::string MethodSection(const Route& route) {
       const std::string_view where =
           InPath(route, field.name()) ? "path" : (route.body ? "body" : "query");
       text += Format("| `{}` | {} | {} | {} |\n", field.name(), where, TypeText(field),
-                     Cell(Comment(field)));
+                     Cell(FieldComment(field)));
     }
     text += "\n";
   }

@@ -99,7 +99,7 @@ void RestConnection::OnHandshake(Error error) {
 
 void RestConnection::Close() {
   closing_ = true;
-  cursor_.reset();
+  watch_.reset();
   timer_.cancel();
   stream_.close();
   MaybeDrop();
@@ -316,9 +316,9 @@ void RestConnection::ReadSome(Step step) {
 
 void RestConnection::BeginEvents(const EventStreamStart& start) {
   closing_ = true;
-  const Result<control::EventCursor> cursor = shared_.events.Start(start.request);
-  if (!cursor.ok()) {
-    Write(ErrorResponse(HttpStatus(cursor.status().code()), cursor.status()), false, false);
+  auto watch = shared_.events.Start(start.request, SystemClock().Now());
+  if (!watch.ok()) {
+    Write(ErrorResponse(HttpStatus(watch.status().code()), watch.status()), false, false);
     return;
   }
   auto slot = shared_.watchers.Take(caller_.address);
@@ -329,7 +329,7 @@ void RestConnection::BeginEvents(const EventStreamStart& start) {
   watcher_slot_.emplace(*std::move(slot));
   stream_.expires_never();
   text_ = kEventStreamHead;
-  cursor_ = *cursor;
+  watch_ = *std::move(watch);
   caller_ = start.caller;
   WriteEvents();
   ReadSome(&RestConnection::OnClientRead);
@@ -340,7 +340,7 @@ void RestConnection::BeginEvents(const EventStreamStart& start) {
 void RestConnection::OnClientRead(Error error) {
   if (error)
     EndEvents();
-  else if (cursor_)
+  else if (watch_)
     ReadSome(&RestConnection::OnClientRead);
 }
 
@@ -350,7 +350,7 @@ void RestConnection::StartHeartbeat() {
 }
 
 void RestConnection::OnHeartbeat(Error error) {
-  if (error || !cursor_) return;
+  if (error || !watch_) return;
   if ((writing_ && wrote_nothing_) || !shared_.service.MayWatch(caller_)) {
     EndEvents();
     return;
@@ -364,12 +364,13 @@ void RestConnection::OnHeartbeat(Error error) {
 }
 
 void RestConnection::PumpEvents() {
-  if (writing_ || !cursor_) return;
+  if (writing_ || !watch_) return;
   text_.clear();
   while (text_.size() < kEventBytesAtOnceMax) {
-    const auto event = shared_.events.Next(*cursor_);
-    if (!event) break;
-    text_ += ServerSentEvent(*event);
+    const auto next = shared_.events.Next(*watch_);
+    if (next.more) text_ += kHeartbeat;  // Goes on when it is written
+    if (!next.event) break;
+    text_ += ServerSentEvent(*next.event);
   }
   if (!text_.empty()) WriteEvents();
 }
@@ -389,7 +390,7 @@ void RestConnection::OnEventsWritten(Error error) {
 }
 
 void RestConnection::EndEvents() {
-  cursor_.reset();
+  watch_.reset();
   timer_.cancel();
   stream_.close();
 }

@@ -126,7 +126,7 @@ class RestConnection {
   bool chunked_ = false;              // False: to the end of the connection (HTTP/1.0)
 
   std::optional<PeerSlot> watcher_slot_;
-  std::optional<control::EventCursor> cursor_;  // Of a watcher
+  std::optional<control::EventWatch> watch_;  // Of a watcher
   bool writing_ = false;
   bool wrote_nothing_ = false;  // Since the last heartbeat
 };

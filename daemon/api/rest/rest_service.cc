@@ -39,7 +39,8 @@ std::string_view EventName(const v1::Event& event) {
 Result<v1::WatchEventsRequest> WatchRequest(const HttpRequest& request, const RestCall& call) {
   auto watch = static_cast<const v1::WatchEventsRequest&>(*call.request);
   if (request.last_event_id.empty()) return watch;
-  watch.Clear();
+  watch.clear_after_cursor();
+  watch.clear_after_sequence();
   if (request.last_event_id.find('-') != std::string_view::npos) {
     watch.set_after_cursor(std::string(request.last_event_id));
     return watch;

@@ -24,12 +24,25 @@ namespace {
 constexpr std::uint32_t kResolvedMax = 1000;  // In a listing with resolved findings
 constexpr int kFindingsOfAnswerMax = 10'000;  // Of Validate
 
-bool Matches(const v1::ListFindingsRequest& request, const v1::Finding& finding) {
-  return (request.node().empty() || Affects(finding, request.node())) &&
-         (request.rule().empty() || finding.rule() == request.rule()) &&
-         finding.severity() >= request.min_severity() &&
-         (request.include_unknown() || finding.verdict() == v1::VERDICT_FAIL);
-}
+// What a listing asks for.
+class Wanted {
+ public:
+  explicit Wanted(const v1::ListFindingsRequest& request)
+      : request_(request), nodes_(request.nodes().begin(), request.nodes().end()) {
+    if (!request.node().empty()) nodes_.insert(request.node());
+  }
+
+  bool Matches(const v1::Finding& finding) const {
+    return (nodes_.empty() || AffectsOneOf(finding, nodes_)) &&
+           (request_.rule().empty() || finding.rule() == request_.rule()) &&
+           finding.severity() >= request_.min_severity() &&
+           (request_.include_unknown() || finding.verdict() == v1::VERDICT_FAIL);
+  }
+
+ private:
+  const v1::ListFindingsRequest& request_;
+  NodeSet nodes_;
+};
 
 // Orders resolved findings behind open ones, newest first.
 std::string KeyOfResolved(const v1::Finding& finding) {
@@ -38,13 +51,13 @@ std::string KeyOfResolved(const v1::Finding& finding) {
 }
 
 // Offers the open findings that follow. False if the turn ended before the last one.
-bool OfferOpen(const State& state, const v1::ListFindingsRequest& request, ListTurn& turn,
+bool OfferOpen(const State& state, const Wanted& wanted, ListTurn& turn,
                v1::ListFindingsResponse& response) {
   const auto& ordered = state.findings.ordered();
   auto at = ordered.upper_bound(turn.after());
   for (; at != ordered.end() && turn.HasRoom(); ++at) {
     const v1::Finding& finding = state.findings.open().at(at->second);
-    if (Matches(request, finding))
+    if (wanted.Matches(finding))
       turn.Offer(at->first, state.findings.WithExpiry(finding, state.fleet),
                  *response.mutable_findings());
     else
@@ -54,11 +67,11 @@ bool OfferOpen(const State& state, const v1::ListFindingsRequest& request, ListT
 }
 
 // The same for findings that were resolved lately.
-bool OfferResolved(std::vector<v1::Finding> resolved, const v1::ListFindingsRequest& request,
-                   ListTurn& turn, v1::ListFindingsResponse& response) {
+bool OfferResolved(std::vector<v1::Finding> resolved, const Wanted& wanted, ListTurn& turn,
+                   v1::ListFindingsResponse& response) {
   std::map<std::string, v1::Finding> ordered;
   for (v1::Finding& finding : resolved)
-    if (Matches(request, finding)) ordered.emplace(KeyOfResolved(finding), std::move(finding));
+    if (wanted.Matches(finding)) ordered.emplace(KeyOfResolved(finding), std::move(finding));
   auto at = ordered.upper_bound(turn.after());
   for (; at != ordered.end() && turn.HasRoom(); ++at)
     turn.Offer(at->first, std::move(at->second), *response.mutable_findings());
@@ -67,6 +80,7 @@ bool OfferResolved(std::vector<v1::Finding> resolved, const v1::ListFindingsRequ
 
 Status CheckListing(const State& state, const v1::ListFindingsRequest& request) {
   if (!request.node().empty()) RETURN_IF_ERROR(CheckNode(state, request.node()));
+  for (const std::string& node : request.nodes()) RETURN_IF_ERROR(CheckNode(state, node));
   if (!request.rule().empty()) RETURN_IF_ERROR(CheckRule(state, request.rule()));
   if (v1::Severity_IsValid(request.min_severity())) return {};
   return {Code::kInvalidArgument,
@@ -77,11 +91,12 @@ Status CheckListing(const State& state, const v1::ListFindingsRequest& request) 
 Status ListFindings(State& state, const v1::ListFindingsRequest& request,
                     v1::ListFindingsResponse& response, ListTurn& turn) {
   RETURN_IF_ERROR(CheckListing(state, request));
-  bool done = OfferOpen(state, request, turn, response);
+  const Wanted wanted(request);
+  bool done = OfferOpen(state, wanted, turn, response);
   if (done && request.include_resolved()) {
     ASSIGN_OR_RETURN(std::vector<v1::Finding> resolved,
                      state.outbox.store().ResolvedFindings(kResolvedMax));
-    done = OfferResolved(std::move(resolved), request, turn, response);
+    done = OfferResolved(std::move(resolved), wanted, turn, response);
   }
   *response.mutable_counts() = state.findings.counts();
   turn.End(done);

@@ -146,6 +146,30 @@ TEST_F(GrpcFrontTest, WatchersOfAPeerAreLimited) {
   EXPECT_EQ(refused.error_message(), "too many event watchers from 127.0.0.1: expected at most 2");
 }
 
+// More events than one look of the bus.
+TEST_F(GrpcFrontTest, AWatcherIsSentTheEventsOfItsFilter) {
+  for (int i = 0; i < 2500; ++i) bus_.Publish(PortEvent("n1"));
+  bus_.Publish(PortEvent("n2"));
+  grpc::ClientContext context;
+  v1::WatchEventsRequest request;
+  request.set_after_sequence(1);
+  request.set_filter("port.node=n2");
+  const auto reader = stub_->WatchEvents(&context, request);
+  v1::Event event;
+  ASSERT_TRUE(reader->Read(&event));
+  EXPECT_EQ(event.sequence(), 2501u);
+  context.TryCancel();
+}
+
+TEST_F(GrpcFrontTest, AnInvalidFilterIsRefused) {
+  grpc::ClientContext context;
+  v1::WatchEventsRequest request;
+  request.set_filter("kind");
+  const grpc::Status refused = stub_->WatchEvents(&context, request)->Finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(), HasSubstr("filter: 'kind': expected FIELD=VALUE"));
+}
+
 TEST_F(GrpcFrontTest, AnInvalidCursorIsRefused) {
   grpc::ClientContext context;
   v1::WatchEventsRequest request;

@@ -51,10 +51,17 @@ class OperatorLogTest : public ::testing::Test {
 
   Moment now_;
   std::vector<std::string> lines_;
-  OperatorLog log_{[this](log::Level level, std::string_view line) {
+  log::Fields fields_;  // Of the last line
+  OperatorLog log_{[this](log::Level level, std::string_view line, const log::Fields& fields) {
     constexpr std::string_view kLevels = "DIWE";
     lines_.push_back(Format("{} {}", kLevels[static_cast<std::size_t>(level)], line));
+    fields_ = fields;
   }};
+  std::string Field(std::string_view name) const {
+    for (const log::Field& field : fields_)
+      if (field.name == name) return field.value;
+    return "absent";
+  }
 };
 
 TEST_F(OperatorLogTest, NodesConnectAndAreLost) {
@@ -79,6 +86,19 @@ TEST_F(OperatorLogTest, AFindingIsLoggedWhenItOpensAndWhenItIsResolved) {
       Flush(),
       ElementsAre("W finding 6d1f opened: mtu_equal_on_rail n2: MTU 1500, expected 9000",
                   "I finding 6d1f resolved: mtu_equal_on_rail n2: MTU 1500, expected 9000"));
+  EXPECT_EQ(Field("finding"), "6d1f");
+  EXPECT_EQ(Field("node"), "n2");
+  EXPECT_EQ(Field("rule"), "mtu_equal_on_rail");
+}
+
+TEST_F(OperatorLogTest, AFindingOfTheFleetHasNoFieldNode) {
+  v1::Event event = FindingEvent(100);
+  event.mutable_finding()->mutable_subject()->set_scope(v1::SCOPE_FLEET);
+  event.mutable_finding()->mutable_subject()->clear_node();
+  log_.OnEvent(event);
+  Flush();
+  EXPECT_EQ(Field("subject"), "fleet");
+  EXPECT_EQ(Field("node"), "absent");
 }
 
 TEST_F(OperatorLogTest, CampaignsStartAndEnd) {

@@ -140,6 +140,18 @@ TEST_F(RestServerTest, EventsStreamAndResume) {
   EXPECT_THAT(rest, HasSubstr("id: ab-2\n"));
 }
 
+// More events than one look of the bus.
+TEST_F(RestServerTest, EventsAreFiltered) {
+  const std::uint16_t port = Serve();
+  for (int i = 0; i < 2500; ++i) bus_.Publish(LivePortEvent("n1"));
+  bus_.Publish(LivePortEvent("n2"));
+  RawClient watcher(port);
+  watcher.Send(
+      "GET /v1/events?after_sequence=1&filter=port.node%3Dn2 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const std::string seen = watcher.ReadUntil("\"cursor\":\"ab-2501\"}\n\n");
+  EXPECT_THAT(seen, Not(HasSubstr("\"n1\"")));
+}
+
 TEST_F(RestServerTest, AnIdleEventStreamHasHeartbeats) {
   RawClient watcher(Serve({.heartbeat = 20ms}));
   watcher.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");

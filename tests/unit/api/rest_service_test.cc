@@ -110,6 +110,11 @@ TEST(RestService, EventsResumeByParameterOrHeader) {
   const auto by_header =
       after({.verb = "GET", .target = "/v1/events?after_cursor=ab-7", .last_event_id = "ab-9"});
   EXPECT_EQ(by_header.after_cursor(), "ab-9");
+  const auto filtered = after({.verb = "GET",
+                               .target = "/v1/events?filter=kind%3Dnode&nodes=n1&nodes=n2",
+                               .last_event_id = "ab-9"});
+  EXPECT_EQ(filtered.filter(), "kind=node") << "of a browser that connects again";
+  EXPECT_EQ(filtered.nodes_size(), 2);
   EXPECT_EQ(after({.verb = "GET", .target = "/v1/events", .last_event_id = "9"}).after_sequence(),
             9u);
   EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/events", .last_event_id = "x"}).status, 400);

@@ -131,6 +131,17 @@ TEST_F(QueriesTest, FindingsByFilter) {
   EXPECT_EQ(count([](auto&) {}), 1);
   EXPECT_EQ(count([](auto& request) { request.set_node("n2"); }), 1);
   EXPECT_EQ(count([](auto& request) { request.set_node("n1"); }), 0);
+  EXPECT_EQ(count([](auto& request) { request.add_nodes("n1"); }), 0);
+  EXPECT_EQ(count([](auto& request) {
+              request.add_nodes("n1");
+              request.add_nodes("n2");
+            }),
+            1);
+  EXPECT_EQ(count([](auto& request) {
+              request.set_node("n1");
+              request.add_nodes("n2");
+            }),
+            1);
   EXPECT_EQ(count([](auto& request) { request.set_rule("port_active"); }), 1);
   EXPECT_EQ(count([](auto& request) { request.set_min_severity(v1::SEVERITY_INFO); }), 1);
 
@@ -143,6 +154,9 @@ TEST_F(QueriesTest, FindingsByFilter) {
   request.set_node("n4");
   EXPECT_EQ(controller_.Call(request, response, world_.agents.now()).code(), Code::kNotFound);
   request.clear_node();
+  request.add_nodes("n4");
+  EXPECT_EQ(controller_.Call(request, response, world_.agents.now()).code(), Code::kNotFound);
+  request.clear_nodes();
   request.set_min_severity(static_cast<v1::Severity>(9));
   EXPECT_EQ(controller_.Call(request, response, world_.agents.now()).code(),
             Code::kInvalidArgument);

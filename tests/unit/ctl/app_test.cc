@@ -41,9 +41,9 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"findings --nod n1", "unknown option '--nod'; did you mean '--node'?"},
       {"findings --frobnicate", "unknown option '--frobnicate'; see fabricctl findings --help"},
       {"nodes -x", "unknown option '-x'; see fabricctl nodes --help"},
-      {"findings --node", "--node needs a value: NAME"},
+      {"findings --node", "--node needs a value: LIST|@FILE|-"},
       {"findings --all=maybe", "--all: expected true or false, saw 'maybe'"},
-      {"findings --node=", "--node: expected NAME, saw ''"},
+      {"findings --node=", "--node: expected LIST|@FILE|-, saw ''"},
       {"nodes -o jsn",
        "--output: expected one of table, wide, json, yaml, name, jsonl, csv, saw 'jsn'; did you "
        "mean 'json'?"},
@@ -55,7 +55,12 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"probe run --bytes 2G", "--bytes: expected at most 1GiB, saw '2G'"},
       {"probe run --bytes 64KB",
        "--bytes: expected a size in bytes such as 4096, 64KiB or 8M, saw '64KB'"},
-      {"probe run --nodes n1,,n2", "--nodes: expected names between commas, saw 'n1,,n2'"},
+      {"probe run --iterations 0", "--iterations: expected at least 1, saw '0'"},
+      {"probe run --kind latency,,ping",
+       "--kind: expected names between commas, saw 'latency,,ping'"},
+      {"probe run --nodes n1,[",
+       "--nodes: expected a list of nodes such as n1,n2 or gpu[001-016,20], saw '[': the bracket "
+       "is not closed"},
       {"nodes --controller h:0", "--controller: expected a port from 1 to 65535, saw 0"},
       {"nodes --controller h:99999",
        "--controller: expected HOST:PORT such as 127.0.0.1:9418 or [::1]:9418, saw 'h:99999': the "
@@ -199,6 +204,34 @@ TEST(Help, EveryCommandHasASentenceAndAnExampleThatParses) {
     ASSERT_TRUE(parsed.ok()) << command->example << parsed.status().message();
     EXPECT_EQ(parsed->command->path, command->path) << command->example;
   }
+}
+
+// A number that is not given has a meaning: 0 and "set elsewhere" are none.
+TEST(Help, SaysTheDefaultOfEveryNumber) {
+  for (const CommandSpec& command : SpecsOf(AllCommands()))
+    for (const Option& option : command.options) {
+      const bool number = option.type == OptionType::kNumber ||
+                          option.type == OptionType::kNumber64 ||
+                          option.type == OptionType::kSize || option.type == OptionType::kDuration;
+      if (!number || option.required || !option.fallback.empty()) continue;
+      const bool said = option.doc.find("Default: ") != option.doc.npos ||
+                        option.doc.find("Required without") != option.doc.npos;
+      EXPECT_TRUE(said) << command.path << " --" << option.name << ": " << option.doc;
+      EXPECT_EQ(option.doc.find("set by the agent"), option.doc.npos) << option.name;
+    }
+}
+
+TEST(Help, SaysTheDefaultsOfTheKinds) {
+  FakeController controller;
+  std::string help;
+  for (const std::string_view word : Words(RunWords("probe run --help", controller).out))
+    help.append(help.empty() ? "" : " ").append(word);
+  EXPECT_NE(help.find("Messages per probe. Default: 1000; 200 for gpu_memory."), help.npos) << help;
+  EXPECT_NE(help.find("Interval between pings. Default: 1ms."), help.npos) << help;
+  EXPECT_NE(help.find("8M. Default: 64KiB; 8 for rc_write_latency, rc_read_latency, "
+                      "rc_send_latency; 64 for ud_ping; 1MiB for gpu_memory."),
+            help.npos)
+      << help;
 }
 
 TEST(Reference, PageIsCurrent) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "proto/json.h"
 #include "tests/testing/nodes.h"
@@ -30,6 +31,16 @@ class DiffCommands : public ::testing::Test {
   FakeController controller;
 };
 
+TEST_F(DiffCommands, LongValuesAreCutAtTheWidthOfTheTerminal) {
+  v1::FieldDifference& difference = *controller.Answer<v1::DiffNodeResponse>().add_differences();
+  difference.set_path("host.kernel_command_line");
+  difference.set_before(std::string(300, 'a'));
+  difference.set_after(std::string(300, 'b'));
+  std::istringstream lines(RunWords("diff n1 n2", controller, {.columns = 80}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 90u) << line;
+  EXPECT_THAT(RunWords("diff n1 n2", controller).out, HasSubstr(std::string(300, 'a')));
+}
+
 TEST_F(DiffCommands, DiffSinceShowsWhenItChanged) {
   controller.Answer<v1::DiffNodeResponse>() = FromText<v1::DiffNodeResponse>(R"({
     "since": "2026-11-21T08:00:00Z",
@@ -41,6 +52,8 @@ TEST_F(DiffCommands, DiffSinceShowsWhenItChanged) {
       {"path": "rdma_devices[mlx5_3]", "before": "there", "after_absent": true,
        "changed_at": "2026-11-21T08:31:00Z"},
       {"path": "counters[mlx5_0/1].bytes", "before": "7", "after": "8", "counter": true},
+      {"path": "counters[mlx5_0/1].pfc_pauses", "before_absent": true, "after": "0",
+       "counter": true},
       {"path": "counters[mlx5_0/1].symbol_error", "before": "0", "after": "8", "counter": true}],
     "counters_since": "2026-11-21T07:20:00Z"})");
   const Said said = RunWords("diff node-3 --since 90m", controller);
@@ -54,7 +67,10 @@ TEST_F(DiffCommands, DiffSinceShowsWhenItChanged) {
             "net_interfaces[rail0].mac        a      b     2026-11-21T08:30:01Z\n"
             "rdma_devices[mlx5_3]             there  -     2026-11-21T08:31:00Z\n"
             "counters[mlx5_0/1].symbol_error  0      8     -\n"
-            "counters[mlx5_0/1].bytes         7      8     -\n");
+            "counters[mlx5_0/1].bytes         7      8     -\n\n"
+            "1 counter not shown; use --all\n");
+  EXPECT_THAT(RunWords("diff node-3 --since 90m --all", controller).out,
+              HasSubstr("counters[mlx5_0/1].pfc_pauses "));
   controller.Answer<v1::DiffNodeResponse>().clear_counters_since();
   EXPECT_THAT(RunWords("diff node-3 --since 90m", controller).out,
               HasSubstr("; counters not kept for this period\n"));

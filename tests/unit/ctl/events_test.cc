@@ -66,6 +66,14 @@ TEST(Events, EndOfTheStreamSaysHowToGoOn) {
   EXPECT_EQ(said.status, kExitUnreachable);
 }
 
+TEST(Events, AFilterThatIsNotValidCannotBeResumed) {
+  FakeController controller;
+  controller.failure = Status(Code::kInvalidArgument, "filter: 'x': expected FIELD=VALUE");
+  const Said said = RunWords("events --since 1h --filter x", controller);
+  EXPECT_EQ(said.err, "fabricctl: filter: 'x': expected FIELD=VALUE\n");
+  EXPECT_EQ(said.status, kExitUsage);
+}
+
 TEST(Events, AfterAGapTheStateIsListedAgain) {
   FakeController controller;
   controller.events = {FromText<v1::Event>(
@@ -106,8 +114,21 @@ TEST(Events, AreSelectedByKindAndNode) {
   EXPECT_EQ(RunWords("events --kind finding,campaign -o name", controller).out, "9\n10\nab-15\n")
       << "gaps are always shown";
   EXPECT_EQ(RunWords("events --node n2 -o name", controller).out, "8\n11\nab-15\n");
+  EXPECT_EQ(RunWords("events --node n2 --node n9,n[3-4] -o name", controller).out,
+            "8\n11\nab-15\n");
   EXPECT_EQ(RunWords("events --kind finding,nod", controller).err,
             "fabricctl: --kind: unknown kind 'nod'; did you mean 'node'?\n");
+}
+
+TEST(Events, TheControllerSelectsThem) {
+  FakeController controller = WithEvents();
+  const Said said = RunWords(
+      "events --kind node,finding --node n[1-2] --rule port_active --filter at>1h", controller);
+  const auto request = controller.LastRequest<v1::WatchEventsRequest>();
+  EXPECT_EQ(request.filter(), "kind=~node|finding finding.rule=\"port_active\" at>1h");
+  EXPECT_EQ(request.nodes_size(), 2);
+  EXPECT_EQ(said.out.find("state now follows"), std::string::npos)
+      << "an expression about events does not select nodes and findings: " << said.out;
 }
 
 TEST(Events, AreSelectedByRule) {

@@ -9,6 +9,7 @@ namespace fabric::ctl {
 namespace {
 
 using fabric::testing::MatchesGolden;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -72,9 +73,11 @@ TEST(Findings, AllSaysWhichAreResolved) {
 
 TEST(Findings, FiltersAreTheControllers) {
   FakeController controller;
-  RunWords("findings --node n2 --rule=port_active --severity warning --all --unknown", controller);
+  RunWords(
+      "findings --node n2,n[3-4] --node n9 --rule=port_active --severity warning --all --unknown",
+      controller);
   const v1::ListFindingsRequest request = controller.LastRequest<v1::ListFindingsRequest>();
-  EXPECT_EQ(request.node(), "n2");
+  EXPECT_THAT(request.nodes(), ElementsAre("n2", "n3", "n4", "n9"));
   EXPECT_EQ(request.rule(), "port_active");
   EXPECT_EQ(request.min_severity(), v1::SEVERITY_WARNING);
   EXPECT_TRUE(request.include_resolved());

@@ -11,6 +11,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr Option kNodes[] = {HostsOption("nodes", "Nodes.")};
+
+Result<std::vector<std::string>> Hosts(const std::vector<std::string>& arguments) {
+  Values values(kNodes);
+  for (const std::string& argument : arguments) EXPECT_TRUE(values.Set("nodes", argument).ok());
+  return HostsOf(values, "nodes");
+}
+
 TEST(HostList, TakesWhatSchedulersWrite) {
   for (const auto& [text, names] : std::vector<std::pair<std::string, std::string>>{
            {"n1", "n1"},
@@ -56,13 +64,22 @@ TEST(HostList, SaysWhatIsNone) {
 TEST(HostList, IsReadFromAFile) {
   testing::TempTree files;
   files.File("hosts", "n[1-2]\nn7\n").File("wrong", "n[\n");
-  EXPECT_EQ(Join(*ReadHostList("@" + files.path() + "/hosts"), " "), "n1 n2 n7");
+  EXPECT_EQ(Join(*Hosts({"@" + files.path() + "/hosts"}), " "), "n1 n2 n7");
   EXPECT_THAT(
-      ReadHostList("@" + files.path() + "/wrong").status().message(),
+      Hosts({"@" + files.path() + "/wrong"}).status().message(),
       HasSubstr("/wrong: expected a list of nodes such as n1,n2 or gpu[001-016,20], saw 'n['"));
-  EXPECT_THAT(ReadHostList("@" + files.path() + "/none").status().message(),
-              HasSubstr("No such file"));
-  EXPECT_EQ(ReadHostList("@").status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(Hosts({"@" + files.path() + "/none"}).status().message(), HasSubstr("No such file"));
+  EXPECT_EQ(Hosts({"@"}).status().message(), "--nodes: expected a file name after @, saw none");
+}
+
+TEST(HostList, OfSeveralOptionsIsOneList) {
+  testing::TempTree files;
+  files.File("hosts", "n[1-2]\n");
+  EXPECT_EQ(Join(*Hosts({"n9,n1", "@" + files.path() + "/hosts", "n9"}), " "), "n9 n1 n2");
+  EXPECT_TRUE(Hosts({})->empty());
+  EXPECT_EQ(Hosts({"n1", ","}).status().message(), "--nodes: expected node names, saw none");
+  EXPECT_THAT(Hosts({"a[1-40000]", "b[1-40000]"}).status().message(),
+              HasSubstr("at most 65536 nodes"));
 }
 
 }  // namespace

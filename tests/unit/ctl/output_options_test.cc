@@ -30,13 +30,17 @@ FakeController ThreeNodes() {
 
 TEST(Options, OfACommandAreGivenOnce) {
   FakeController controller = ThreeNodes();
-  const Said said = RunWords("findings --node n1 --node n2", controller);
-  EXPECT_EQ(said.err, "fabricctl: --node is given twice\n");
+  const Said said = RunWords("findings --rule a --rule b", controller);
+  EXPECT_EQ(said.err, "fabricctl: --rule is given twice\n");
   EXPECT_EQ(said.status, kExitUsage);
-  EXPECT_EQ(RunWords("events --kind node --kind port", controller).err,
-            "fabricctl: --kind is given twice; separate several values by commas\n");
   // Options of every command can come from a shell alias: the last one wins.
   EXPECT_EQ(RunWords("nodes -o wide -o name", controller).out, "n10\nn2\na,b\n");
+}
+
+TEST(Options, ThatAreListsCanBeGivenSeveralTimes) {
+  FakeController controller = ThreeNodes();
+  RunWords("events --kind node --kind port,probe", controller);
+  EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().filter(), "kind=~node|port|probe");
 }
 
 TEST(SortBy, ComparesNumbersAndNamesInNaturalOrder) {

@@ -135,6 +135,57 @@ TEST(Matrix, HeatShowsTheWorstOfSeveralResultsOfAPair) {
   EXPECT_NE(said.find("2  n2    ····XX"), std::string::npos) << said;
 }
 
+TEST(Matrix, ShowsTheWorstOfSeveralResultsOfAPair) {
+  FakeController controller = WithHeat();
+  v1::Campaign campaign = controller.Answers<v1::Campaign>()[0];
+  *campaign.add_results() = Bandwidth("n1", "n2", 0, 50e9);
+  *campaign.add_results() = Bandwidth("n1", "n2", 0, 399e9);
+  *campaign.add_results() = Bandwidth("n2", "n3", 0, 400e9);
+  v1::PairResult both = Bandwidth("n4", "n3", 0, 300e9);
+  both.mutable_result()->mutable_reverse_bandwidth()->set_mean_bps(200e9);
+  *campaign.add_results() = both;
+  *campaign.add_results() = Bandwidth("n3", "n4", 0, 390e9);
+  for (int n = 0; n < campaign.results_size(); ++n)
+    campaign.mutable_results(n)->set_round(static_cast<std::uint32_t>(n));
+  controller.Answers<v1::Campaign>() = {campaign};
+  const std::string csv = RunWords("matrix c1 -o csv", controller).out;
+  EXPECT_NE(csv.find("n1,,50.0,390.0,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("n2,,,timeout,"), std::string::npos) << "a success hides no failure: " << csv;
+  EXPECT_NE(csv.find("n3,,,,200.0,"), std::string::npos) << "of both directions: " << csv;
+}
+
+TEST(Matrix, OfLatencyShowsTheLargestAndOfPingsTheMostLossyResult) {
+  v1::Campaign campaign = Empty(v1::CAMPAIGN_STATE_DONE);
+  const auto add = [&](double median_us, std::uint32_t lost) {
+    v1::PairResult& pair = *campaign.add_results();
+    pair.mutable_from()->set_node("n1");
+    pair.mutable_to()->set_node("n2");
+    pair.mutable_probe()->mutable_ud_ping();
+    pair.set_round(static_cast<std::uint32_t>(campaign.results_size()));
+    pair.mutable_result()->set_status(v1::PROBE_STATUS_OK);
+    v1::PingSummary& ping = *pair.mutable_result()->mutable_ping();
+    ping.set_answered(100 - lost);
+    ping.set_lost(lost);
+    ping.mutable_network_round_trip()->set_median_us(median_us);
+  };
+  FakeController controller;
+  const auto csv = [&] {
+    controller.Answers<v1::Campaign>() = {campaign};
+    return RunWords("matrix c1 -o csv", controller).out;
+  };
+  add(9, 0);
+  add(5, 0);
+  EXPECT_NE(csv().find("n1,,9.00\n"), std::string::npos) << csv();
+  add(4, 3);
+  add(4, 1);
+  EXPECT_NE(csv().find("n1,,4.00 -3\n"), std::string::npos) << csv();
+  EXPECT_NE(csv().find("n2,4.00 -3,\n"), std::string::npos) << "the same round trip: " << csv();
+  campaign.add_results()->CopyFrom(campaign.results(0));
+  campaign.mutable_results()->rbegin()->mutable_from()->set_node("n2");
+  campaign.mutable_results()->rbegin()->mutable_to()->set_node("n1");
+  EXPECT_NE(csv().find("n2,9.00,\n"), std::string::npos) << "its own measurement: " << csv();
+}
+
 TEST(Matrix, HeatHasColoursOnATerminalAndAsciiWithoutUtf8) {
   FakeController controller = WithHeat();
   const std::string coloured = RunWords("matrix c1 --heat", controller, {.colour = true}).out;
@@ -183,6 +234,38 @@ TEST(ProbeShow, PairByPair) {
   EXPECT_EQ(said.status, kExitFindings);
   EXPECT_TRUE(
       MatchesGolden("ctl/probe_show_wide", RunWords("probe show c1 -o wide", controller).out));
+}
+
+// All pairs of 12 nodes; `reason` gives that of each.
+v1::Campaign AllFail(std::string (*reason)(int from, int to)) {
+  v1::Campaign campaign = Empty(v1::CAMPAIGN_STATE_DONE);
+  for (int from = 1; from <= 12; ++from)
+    for (int to = 1; to <= 12; ++to)
+      if (from != to)
+        *campaign.add_results() = Failed(Bandwidth(Format("n{}", from), Format("n{}", to), 0, 0),
+                                         v1::PROBE_STATUS_SETUP_FAILED, reason(from, to));
+  return campaign;
+}
+
+TEST(ProbeShow, ManyResultsAreSummarized) {
+  FakeController controller;
+  controller.Answers<v1::Campaign>() = {
+      AllFail([](int, int to) { return Format("n{}: verbs need the live machine", to); })};
+  const std::string out = RunWords("probe show c1", controller).out;
+  EXPECT_NE(out.find("132     12  rc_write_bandwidth  setup failed"), out.npos) << out;
+  EXPECT_NE(out.find("NODE: verbs need the live machine\n"), out.npos) << out;
+  EXPECT_NE(out.find("132 results in all: -o wide\n"), out.npos) << out;
+  EXPECT_LT(std::ranges::count(out, '\n'), 12) << out;
+  const std::string wide = RunWords("probe show c1 -o wide", controller).out;
+  EXPECT_GT(std::ranges::count(wide, '\n'), 132);
+}
+
+TEST(ProbeShow, ASummarySaysHowManyReasonsItOmits) {
+  FakeController controller;
+  controller.Answers<v1::Campaign>() = {
+      AllFail([](int from, int to) { return Format("reason {}", (from + to) % 15); })};
+  const std::string out = RunWords("probe show c1", controller).out;
+  EXPECT_NE(out.find("failures: the 12 most frequent of 15 reasons\n"), out.npos) << out;
 }
 
 TEST(ProbeShow, ResultsComeInPages) {
@@ -372,8 +455,9 @@ TEST(Matrix, OfOtherKindsAndBothDirections) {
   for (const std::string_view line :
        {"rail 0: RC write bandwidth, Gb/s (rows: from, columns: to)\nFROM     n1     n2\n"
         "n1        -  40.00\nn2    80.00      -\n",
-        "rail 0: UD ping, median network round trip, µs", "n1     -  5.25 -9\n",
-        "rail 0: path MTU, bytes", "n1     -  2048\n"})
+        "rail 0: UD ping, median network round trip, µs",
+        "n1          -  5.25 -9\nn2    5.25 -9        -\n", "rail 0: path MTU, bytes",
+        "n1     -  2048\n"})
     EXPECT_NE(out.find(line), std::string::npos) << line << "\nin\n" << out;
   EXPECT_EQ(RunWords("matrix c1 --kind mtu", controller).out.find("ping"), std::string::npos);
 }

@@ -25,6 +25,19 @@ TEST(PfcEqualOnRail, NamesBothMasksAndTheMajority) {
   EXPECT_TRUE(finding.remedies(1).interrupts_traffic());
 }
 
+TEST(PfcEqualOnRail, DoesNotChangeWhenALinkOfAnotherNodeGoesDown) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::SetPfc(nodes[2], 1, 0x18);
+  const v1::Finding before = TheFailure(nodes);
+  testing::LinkDown(nodes[0], 1);
+  std::vector<v1::Finding> after;
+  for (const v1::Finding& finding : Judge(nodes).findings)
+    if (finding.rule() == "pfc_equal_on_rail") after.push_back(finding);
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].id(), before.id());
+  EXPECT_EQ(after[0].title(), before.title());
+}
+
 TEST(PfcEqualOnRail, ReportsTheRailWithoutAMajority) {
   auto nodes = Nodes(2, testing::LabNode);
   testing::SetPfc(nodes[1], 0, 0);
