@@ -78,6 +78,10 @@ constexpr Option kSettings[] = {
          "files of "
          "a subnet (see docs/INFINIBAND.md), or with a subdirectory for each subnet. Reloaded when "
          "it changes."},
+    {.name = "infiniband-plan",
+     .type = OptionType::kPath,
+     .doc = "Cable plan of the subnets that agents read: an NDT file, a topo file of ibdiagnet, or "
+            "saved output of ibnetdiscover. One file for all subnets. Reloaded when it changes."},
     {.name = "infiniband-interval",
      .type = OptionType::kDuration,
      .fallback = "1m",

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "proto/bounds.h"
 #include "proto/timestamps.h"
+#include "subnet/changes.h"
 #include "subnet/files/formats.h"
 #include "subnet/wire/snapshot_parts.h"
 
@@ -50,6 +51,9 @@ Result<control::SubnetContent> LiveSubnets::Decode(const control::SubnetNews& ne
   *content.info.mutable_read_at() = snapshot.finished_at();
   content.info.set_message_bytes(news.frame->data.size());
   ASSIGN_OR_RETURN(content.frame, subnet::Compress(encoded, {}));
+  if (const subnet::Subnet* const before = subnets.Live(news.subnet))
+    content.changes = subnet::ChangesBetween(*before, subnet);
+  content.changes.set_subnet(news.subnet);
   subnets.PutLive(news.subnet, std::move(subnet), FromProto(snapshot.finished_at()));
   last = std::move(encoded);
   return content;

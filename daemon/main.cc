@@ -236,7 +236,8 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
   if (const std::uint64_t rows = store->damage().rows; rows > 0)
     log::Error("{}: {} rows cannot be decoded and are skipped", store->path(), rows);
   ASSIGN_OR_RETURN(const subnet::Expectations expected, SubnetExpectations(settings));
-  SubnetFiles subnets(settings.Text("infiniband-topology"), expected);
+  SubnetFiles subnets(settings.Text("infiniband-topology"), expected,
+                      settings.Text("infiniband-plan"));
   ReadSubnets(subnets, controller, clock.Now());
   if (!site) {
     ASSIGN_OR_RETURN(site, OpenSite(settings, *transport, operator_log, clock));

@@ -54,17 +54,17 @@ std::jthread StartTicking(control::Controller& controller, api::Health& health,
 void Use(Result<SubnetReading> reading, const std::string& path, control::Controller& controller,
          Moment now) {
   if (!reading.ok()) return log::Error("infiniband-topology: {}", reading.status().message());
-  for (const Status& error : reading->errors)
-    log::Error("infiniband-topology: {}", error.message());
+  for (const Status& error : reading->errors) log::Error("InfiniBand subnet: {}", error.message());
   for (const std::string& problem : reading->problems) log::Error("{}", problem);
   fleet::InfinibandTopology& topology = reading->topology;
   if (topology.empty()) return;
+  const std::string name = path.empty() ? "InfiniBand subnets" : path;
   for (const std::string& end : topology.ambiguous())
-    log::Error("{}: {}: expected one cable, saw two; the port is left out", path, end);
+    log::Error("{}: {}: expected one cable, saw two; the port is left out", name, end);
   log::Info(
       "{}: {} switches, {} adapter ports, created at {}, {} bad lines; checks: {} pass, {} fail, "
       "{} unknown",
-      path, topology.switches().size(), topology.ports(), ToString(ToProto(topology.made_at())),
+      name, topology.switches().size(), topology.ports(), ToString(ToProto(topology.made_at())),
       reading->problem_count, reading->checks.counts.pass(), reading->checks.counts.fail(),
       reading->checks.counts.unknown());
   controller.SetInfiniband(std::move(topology), std::move(reading->checks), now,
@@ -165,7 +165,7 @@ api::CallFunction WithLeadership(api::Api& fabric_api, const Leadership* leaders
 }  // namespace
 
 void ReadSubnets(SubnetFiles& subnets, control::Controller& controller, Moment now) {
-  if (!subnets.path().empty()) Use(subnets.Read(), subnets.path(), controller, now);
+  if (subnets.HasFiles()) Use(subnets.Read(), subnets.path(), controller, now);
 }
 
 // On standard output and in the addresses file.

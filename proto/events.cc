@@ -10,6 +10,7 @@ std::string_view EventKind(const v1::Event& event) {
     case v1::Event::kPairResult: return "probe";
     case v1::Event::kPort:
     case v1::Event::kPorts: return "port";
+    case v1::Event::kSubnet: return "subnet";
     case v1::Event::kGap: return "gap";
     case v1::Event::BODY_NOT_SET: break;
   }

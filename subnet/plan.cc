@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "base/text.h"
@@ -110,6 +111,16 @@ Result<Plan> ReadPlan(const std::string& file, std::string_view text) {
                 plan.problems.kept().empty()
                     ? Format("{}: expected at least one cable, saw none", file)
                     : ToString(plan.problems.kept().front()));
+}
+
+Plan PlanFor(const Plan& plan, const Subnet& subnet) {
+  std::unordered_set<std::string> names;
+  for (const Node& node : subnet.nodes()) names.insert(Lower(NameOf(node)));
+  Plan part{.file = plan.file, .cables = {}, .problems = {}};
+  for (const PlannedCable& cable : plan.cables)
+    if (names.contains(Lower(cable.from.node)) || names.contains(Lower(cable.to.node)))
+      part.cables.push_back(cable);
+  return part;
 }
 
 PlanComparison Compare(const Plan& plan, const Subnet& subnet) {

@@ -38,6 +38,9 @@ Plan PlanOf(const std::string& file, const Subnet& subnet);
 void ReadNdt(std::string_view text, Plan& plan);
 void ReadTopo(std::string_view text, Plan& plan);
 
+// The cables of the plan that have an end in the subnet: a plan may cover several subnets.
+Plan PlanFor(const Plan& plan, const Subnet& subnet);
+
 struct Miswired {
   PlannedCable planned;
   End end;     // The end whose partner differs

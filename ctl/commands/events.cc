@@ -31,7 +31,7 @@ constexpr Option kEventsOptions[] = {
     {.name = "kind",
      .type = OptionType::kWords,
      .value = "KINDS",
-     .doc = "Show only these kinds: node,port,finding,campaign,probe."},
+     .doc = "Show only these kinds: node,port,finding,campaign,probe,subnet."},
     HostsOption("node", "Show only events about these nodes: n1,n2 or gpu[001-016,20]."),
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "filter",
@@ -45,6 +45,7 @@ constexpr Option kEventsOptions[] = {
 };
 
 constexpr std::size_t kPortsShown = 8;
+constexpr std::size_t kCablesShown = 4;
 
 std::string Measured(const v1::ProbeResult& result) {
   std::string text(StatusWord(result));
@@ -58,6 +59,18 @@ std::string Measured(const v1::ProbeResult& result) {
 std::string LifeSuffix(const v1::Finding& finding) {
   const std::string life = LifeCell(finding);
   return life == kAbsent ? std::string() : Format(" ({})", life);
+}
+
+std::string CableText(const v1::CableChange& change) {
+  switch (change.kind()) {
+    case v1::CABLE_CHANGE_KIND_MOVED:
+      return Format("moved: {}, before {}", change.now(), change.before());
+    case v1::CABLE_CHANGE_KIND_GONE: return "gone: " + change.before();
+    case v1::CABLE_CHANGE_KIND_NEW: return "new: " + change.now();
+    case v1::CABLE_CHANGE_KIND_FLAPPED:
+      return Format("down {}: {}", Plural(change.flaps(), "time"), change.now());
+    default: return "unknown change; upgrade fabricctl";
+  }
 }
 
 // Subject, and what happened.
@@ -101,6 +114,13 @@ std::vector<std::string> Describe(const v1::Event& event) {
       return {ports.node(), Format("{}: {}", Plural(ports.total(), "port"),
                                    ListSome(names, kPortsShown, ports.total()))};
     }
+    case v1::Event::kSubnet: {
+      const v1::SubnetEvent& subnet = event.subnet();
+      std::vector<std::string> changes;
+      for (const v1::CableChange& change : subnet.changes()) changes.push_back(CableText(change));
+      return {subnet.subnet(), Format("{}: {}", Plural(subnet.total(), "cable change"),
+                                      ListSome(changes, kCablesShown, subnet.total()))};
+    }
     case v1::Event::kGap: return {std::string(kAbsent), event.gap().reason()};
     case v1::Event::BODY_NOT_SET: break;
   }
@@ -140,7 +160,7 @@ struct EventFilter {
 };
 
 Result<EventFilter> FilterOf(const Arguments& arguments) {
-  const Candidates kKinds = {"node", "port", "finding", "campaign", "probe"};
+  const Candidates kKinds = {"node", "port", "finding", "campaign", "probe", "subnet"};
   EventFilter filter{.kinds = arguments.Words("kind"),
                      .rule = arguments.Text("rule"),
                      .expression = arguments.Text("filter")};
@@ -148,9 +168,10 @@ Result<EventFilter> FilterOf(const Arguments& arguments) {
   filter.nodes.insert(nodes.begin(), nodes.end());
   for (const std::string& kind : filter.kinds)
     if (std::ranges::find(kKinds, kind) == kKinds.end())
-      return Status(Code::kInvalidArgument,
-                    "--kind: " + UnknownName("kind", kind, kKinds,
-                                             "; expected node, port, finding, campaign, probe"));
+      return Status(
+          Code::kInvalidArgument,
+          "--kind: " + UnknownName("kind", kind, kKinds,
+                                   "; expected node, port, finding, campaign, probe, subnet"));
   return filter;
 }
 

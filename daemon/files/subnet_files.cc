@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "proto/timestamps.h"
 #include "subnet/files/formats.h"
-#include "subnet/plan.h"
 
 namespace fabric {
 namespace {
@@ -132,12 +131,28 @@ void SubnetFiles::Judge(const std::string& name) {
   if (const auto problem = problems_.find(name); problem != problems_.end())
     expected.not_read_now = Format("subnet {} was last read at {}: {}", name,
                                    fabric::ToString(ToProto(known.made_at)), problem->second);
-  known.checks = subnet::Evaluate(known.subnet, nullptr, expected);
+  subnet::Plan plan;
+  if (plan_) plan = subnet::PlanFor(*plan_, known.subnet);
+  known.checks = subnet::Evaluate(known.subnet, plan.cables.empty() ? nullptr : &plan, expected);
+}
+
+Status SubnetFiles::ReadPlanFile(SubnetReading& reading) {
+  const std::string& path = plan_file_.path();
+  ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  ASSIGN_OR_RETURN(plan_, subnet::ReadPlan(path, text));
+  AddProblems(plan_->problems, reading);
+  for (const auto& [name, known] : live_) Judge(name);
+  return {};
 }
 
 void SubnetFiles::PutLive(const std::string& name, subnet::Subnet subnet, WallTime read_at) {
   live_[name] = {.subnet = std::move(subnet), .checks = {}, .made_at = read_at};
   Judge(name);
+}
+
+const subnet::Subnet* SubnetFiles::Live(const std::string& name) const {
+  const auto at = live_.find(name);
+  return at == live_.end() ? nullptr : &at->second.subnet;
 }
 
 void SubnetFiles::DropLive(const std::string& name) {
@@ -172,8 +187,15 @@ v1::SubnetInfo Describe(const subnet::Subnet& subnet) {
 Result<SubnetReading> SubnetFiles::Read() {
   looked_.clear();
   read_.clear();
-  ASSIGN_OR_RETURN(const Listing listing, List());
   SubnetReading reading;
+  if (!plan_file_.path().empty()) {
+    plan_file_.Note();
+    if (Status read = ReadPlanFile(reading); !read.ok()) reading.errors.push_back(std::move(read));
+  }
+  Listing listing;
+  if (!path_.empty()) {
+    ASSIGN_OR_RETURN(listing, List());
+  }
   for (const auto& [name, paths] : listing) {
     read_[name] = looked_[name] = VersionsOf(paths);
     if (const Status read = ReadSubnet(name, paths, reading); !read.ok())
@@ -183,11 +205,19 @@ Result<SubnetReading> SubnetFiles::Read() {
 }
 
 std::optional<Result<SubnetReading>> SubnetFiles::ReadWhenChanged() {
-  if (path_.empty()) return std::nullopt;
+  SubnetReading reading;
+  const bool new_plan = plan_file_.Changed();
+  if (new_plan)
+    if (Status read = ReadPlanFile(reading); !read.ok()) reading.errors.push_back(std::move(read));
+  const bool changed = !path_.empty() && ReadChanged(reading);
+  if (!changed && !new_plan) return std::nullopt;
+  return Combined(std::move(reading));
+}
+
+bool SubnetFiles::ReadChanged(SubnetReading& reading) {
   const auto listing = List();
   // Subnets stay as they are while their files are missing.
-  if (!listing.ok()) return std::nullopt;
-  SubnetReading reading;
+  if (!listing.ok()) return false;
   // A subdirectory that was removed is a subnet less; a missing path is an error below.
   std::error_code error;
   bool changed = fs::is_directory(path_, error) && std::erase_if(known_, [&](const auto& known) {
@@ -202,8 +232,7 @@ std::optional<Result<SubnetReading>> SubnetFiles::ReadWhenChanged() {
     if (const Status read = ReadSubnet(name, paths, reading); !read.ok())
       reading.errors.push_back(read);
   }
-  if (!changed) return std::nullopt;
-  return Combined(std::move(reading));
+  return changed;
 }
 
 WallTime MadeAt(const std::string& generated_on, WallTime modified_at) {

@@ -19,6 +19,7 @@
 #include "fabric/v1/subnet.pb.h"
 #include "subnet/checks/check.h"
 #include "subnet/model.h"
+#include "subnet/plan.h"
 
 namespace fabric {
 
@@ -38,11 +39,13 @@ class SubnetFiles {
   static constexpr std::size_t kSubnetsMax = 64;
   static constexpr std::size_t kFilesMax = 256;  // Of one subnet
 
-  // Empty path: no file.
-  explicit SubnetFiles(std::string path, const subnet::Expectations& expected = {})
-      : path_(std::move(path)), expected_(expected) {}
+  // `plan`: cable plan of the subnets that agents read. Empty path: no file.
+  explicit SubnetFiles(std::string path, const subnet::Expectations& expected = {},
+                       std::string plan = {})
+      : path_(std::move(path)), expected_(expected), plan_file_(std::move(plan)) {}
 
   const std::string& path() const { return path_; }
+  bool HasFiles() const { return !path_.empty() || !plan_file_.path().empty(); }
 
   // Reads the files now. Call at start-up. NOT_FOUND, or RESOURCE_EXHAUSTED above the bounds; the
   // error names the path.
@@ -54,6 +57,8 @@ class SubnetFiles {
   // A subnet that an agent read; replaces the one with this name.
   void PutLive(const std::string& name, subnet::Subnet subnet, WallTime read_at);
   void DropLive(const std::string& name);
+  // The last state of a live subnet; nullptr: none.
+  const subnet::Subnet* Live(const std::string& name) const;
   // Why live subnets are not read now, by name: their checks are incomplete. True if that changed.
   bool SetProblems(std::map<std::string, std::string> problems);
   bool IsNewProblem(const std::string& name, const std::string& problem) const {
@@ -80,12 +85,17 @@ class SubnetFiles {
   Result<Listing> List() const;
   static std::vector<Version> VersionsOf(const Paths& paths);
   Status ReadSubnet(const std::string& name, const Paths& paths, SubnetReading& reading);
+  bool ReadChanged(SubnetReading& reading);  // False: no subnet has new files
+  // An error leaves the previous plan in use.
+  Status ReadPlanFile(SubnetReading& reading);
   SubnetReading Combined(SubnetReading reading) const;
   void Judge(const std::string& name);  // A live subnet
   v1::SubnetInfo InfoOf(const std::string& name, const Known& known) const;
 
   std::string path_;
   subnet::Expectations expected_;
+  WatchedFile plan_file_;
+  std::optional<subnet::Plan> plan_;                    // Of live_
   Subnets known_;                                       // By subdirectory
   Subnets live_;                                        // By name
   std::map<std::string, std::string> problems_;         // Of live_

@@ -19,7 +19,10 @@ std::string PlanBasis(const Plan& plan, const PlannedCable& cable) {
 
 void JudgePlan(const CheckInput& input, Verdicts& out) {
   if (input.plan == nullptr)
-    return out.Unknown("no plan: give an NDT file, a topo file or a saved snapshot with --plan");
+    return out.Unknown(
+        "no plan: give an NDT file, a topo file or a saved snapshot with --plan, or to fabricd "
+        "with "
+        "infiniband-plan");
   const Subnet& subnet = input.subnet();
   const PlanComparison found = Compare(*input.plan, subnet);
   out.Pass(found.matching);

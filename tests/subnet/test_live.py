@@ -51,7 +51,8 @@ class World:
         self.log = folder / "fabricd.log"
         self.start("fabricd", fabricd, "--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--health",
                    "127.0.0.1:0", "--state", str(folder / "state.db"), "--addresses-file",
-                   str(addresses), "--infiniband-interval", "5s", "--boot-grace", "0s")
+                   str(addresses), "--infiniband-interval", "5s", "--boot-grace", "0s", "--infiniband-plan",
+                   str(NET))
         wait_for("fabricd", addresses.exists, log=self.log)
         self.grpc = json.loads(addresses.read_text())["grpc"]
 
@@ -85,6 +86,18 @@ class World:
     def open_rules(self):
         return sorted({each["rule"] for each in self.ctl("findings").get("findings", [])
                        if each["rule"].startswith("subnet_")})
+
+    def watch_events(self):
+        with (self.folder / "events").open("w") as events:
+            self.processes["events"] = subprocess.Popen(
+                [self.fabricctl, "events", "--kind", "subnet", "--controller", self.grpc, "-o",
+                 "jsonl"], stdout=events)
+
+    def cable_changes(self):
+        """The kinds and cables of the events so far."""
+        events = [json.loads(line) for line in (self.folder / "events").read_text().splitlines()]
+        return [(change["kind"], change.get("before") or change.get("now"))
+                for event in events for change in event.get("subnet", {}).get("changes", [])]
 
     def close(self):
         for process in self.processes.values():
@@ -126,11 +139,20 @@ def check_world(world):
     wait_for("end of the finding about errors",
              lambda: "subnet_port_errors" not in world.open_rules(), log=world.log)
 
+    world.watch_events()
     # A cable is pulled: opensm routes around it, and the spine has an uplink less than its equals.
     subnet.type(f'Unlink "{LEAF}"[5]')
     wait_for("7 cables", lambda: world.read()["cables"] == 7, log=world.log)
+    wait_for("planned cable is missing",
+             lambda: "subnet_cables_as_planned" in world.open_rules(), log=world.log)
     subnet.type(f'Relink "{LEAF}"[5]')
     wait_for("8 cables", lambda: world.read()["cables"] == 8, log=world.log)
+    wait_for("cables as planned",
+             lambda: "subnet_cables_as_planned" not in world.open_rules(), log=world.log)
+    changes = wait_for("events", lambda: len(seen := world.cable_changes()) >= 2 and seen)
+    assert [kind for kind, _ in changes] == ["CABLE_CHANGE_KIND_GONE", "CABLE_CHANGE_KIND_NEW"], \
+        changes
+    assert "port 5" in changes[0][1], changes
 
     # Another agent takes over.
     world.kill("n3")

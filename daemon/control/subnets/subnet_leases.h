@@ -22,6 +22,7 @@
 #include "daemon/control/sessions.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
+#include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/subnet.pb.h"
 #include "subnet/wire/snapshot_parts.h"
 
@@ -32,6 +33,7 @@ struct SubnetContent {
   v1::SubnetInfo info;                      // Without name, source and problem
   std::unordered_set<std::uint64_t> ports;  // GUIDs of the adapter ports
   subnet::Frame frame;                      // Without a prefix
+  v1::SubnetEvent changes = {};             // Since the reading before
 };
 
 // News about a subnet for the thread that decodes snapshots.

@@ -10,6 +10,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "subnet/builder.h"
+#include "subnet/files/formats.h"
 #include "tests/testing/paths.h"
 #include "tests/testing/temp_tree.h"
 
@@ -124,6 +126,37 @@ TEST(SubnetFiles, ComparesWithTheCablePlan) {
   read = files.Read();
   ASSERT_TRUE(read.ok());
   EXPECT_TRUE(RulesOf(*read, v1::VERDICT_FAIL).contains("subnet_cables_as_planned"));
+}
+
+// The plan of subnets that agents read. A bad one leaves the previous one in use.
+TEST(SubnetFiles, CompareLiveSubnetsWithTheirPlan) {
+  testing::TempTree tree;
+  tree.File("cables.txt", OneLeaf("leaf", 1));
+  SubnetFiles files("", {}, tree.path() + "/cables.txt");
+  ASSERT_TRUE(files.HasFiles());
+  ASSERT_THAT(files.Read()->errors, IsEmpty());
+  subnet::Builder builder;
+  ASSERT_TRUE(subnet::AddFile("net.txt", OneLeaf("leaf", 1), builder).ok());
+  files.PutLive("mlx5_0/1", builder.Finish(), WallTime());
+  const auto planned = [](const SubnetReading& reading) {
+    return std::pair(RulesOf(reading, v1::VERDICT_FAIL).contains("subnet_cables_as_planned"),
+                     RulesOf(reading, v1::VERDICT_UNKNOWN).contains("subnet_cables_as_planned"));
+  };
+  EXPECT_EQ(planned(files.All()), std::pair(false, false));
+  EXPECT_FALSE(files.ReadWhenChanged().has_value());
+  tree.File("cables.txt",
+            "Switch 65 \"S-00000000000000a1\" # \"leaf\" base port 0 lid 1 lmc 0\n"
+            "[2] \"H-0000000000000001\"[1](b1) # \"n1 mlx5_1\" lid 5 4xNDR\n");
+  EXPECT_FALSE(files.ReadWhenChanged().has_value()) << "it may still be written";
+  ASSERT_TRUE(files.ReadWhenChanged().has_value());
+  EXPECT_EQ(planned(files.All()), std::pair(true, false));
+  tree.File("cables.txt", "nothing\n");
+  EXPECT_FALSE(files.ReadWhenChanged().has_value());
+  const auto bad = files.ReadWhenChanged();
+  ASSERT_TRUE(bad.has_value() && bad->ok());
+  ASSERT_THAT((*bad)->errors, SizeIs(1));
+  EXPECT_THAT((*bad)->errors[0].message(), HasSubstr("cables.txt"));
+  EXPECT_EQ(planned(files.All()), std::pair(true, false)) << "the last plan stays";
 }
 
 TEST(SubnetFiles, RefusesADirectoryWithoutFiles) {
