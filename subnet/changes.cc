@@ -1,6 +1,8 @@
 #include "subnet/changes.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -45,14 +47,64 @@ std::set<std::string> SilentEnds(const Subnet& subnet) {
   return silent;
 }
 
+// 0 after the counters were cleared.
+std::uint32_t Increase(const PortDetails& details, Counter counter) {
+  const std::uint32_t first = (*details.first_counters)[static_cast<std::size_t>(counter)];
+  const std::uint32_t last = (*details.counters)[static_cast<std::size_t>(counter)];
+  return last > first ? last - first : 0;
+}
+
+// nullptr: not two values of the counters.
+const PortDetails* CountedTwice(const Subnet& subnet, End end) {
+  const PortDetails* const details = subnet.DetailsOf(subnet.port(end));
+  const bool twice = details != nullptr && details->counters && details->first_counters &&
+                     details->between.count() > 0;
+  return twice ? details : nullptr;
+}
+
 // Times that the link of the end was down since the reading before.
 std::uint32_t FlapsOf(const Subnet& subnet, End end) {
-  const PortDetails* const details = subnet.DetailsOf(subnet.port(end));
-  if (details == nullptr || !details->counters || !details->first_counters) return 0;
-  constexpr auto kDown = static_cast<std::size_t>(Counter::kLinkDowned);
-  const std::uint32_t first = (*details->first_counters)[kDown];
-  const std::uint32_t last = (*details->counters)[kDown];
-  return last > first ? last - first : 0;  // Smaller after the counters were cleared
+  const PortDetails* const details = CountedTwice(subnet, end);
+  return details == nullptr ? 0 : Increase(*details, Counter::kLinkDowned);
+}
+
+constexpr int kCountsMax = 4;
+
+// Errors of another link, and load, are not those of the port.
+bool IsErrorOfPort(Counter counter) {
+  return counter != Counter::kReceiveRemotePhysicalErrors &&
+         counter != Counter::kReceiveSwitchRelayErrors && counter != Counter::kVl15Dropped;
+}
+
+// Without counts: no errors, or not known.
+v1::SubnetPortErrors ErrorsOf(const Subnet& subnet, End end) {
+  v1::SubnetPortErrors errors;
+  const PortDetails* const details = CountedTwice(subnet, end);
+  if (details == nullptr) return errors;
+  for (const CounterField& field : CounterFields()) {
+    const std::uint32_t increase = Increase(*details, field.counter);
+    if (increase == 0 || !IsErrorOfPort(field.counter)) continue;
+    v1::SubnetErrorCount& count = *errors.add_counts();
+    count.set_counter(std::string(field.name));
+    count.set_increase(increase);
+  }
+  if (errors.counts().empty()) return errors;
+  std::ranges::stable_sort(*errors.mutable_counts(), std::greater(),
+                           [](const v1::SubnetErrorCount& count) { return count.increase(); });
+  while (errors.counts_size() > kCountsMax) errors.mutable_counts()->RemoveLast();
+  errors.set_switch_name(NameOf(subnet.node(end.node)));
+  errors.set_port(end.port);
+  const End peer = subnet.port(end).Peer();
+  if (peer.present()) errors.set_peer(NameOf(subnet.node(peer.node)));
+  errors.set_seconds(std::chrono::duration<double>(details->between).count());
+  return errors;
+}
+
+double RateOf(const v1::SubnetPortErrors& errors) {
+  double sum = 0;
+  for (const v1::SubnetErrorCount& count : errors.counts())
+    sum += static_cast<double>(count.increase());
+  return sum / errors.seconds();
 }
 
 }  // namespace
@@ -74,6 +126,19 @@ v1::SubnetEvent ChangesBetween(const Subnet& before, const Subnet& now) {
         flaps > 0)
       changes.Add(v1::CABLE_CHANGE_KIND_FLAPPED, {}, CableWords(now, each), flaps);
   return changes.Take();
+}
+
+std::vector<v1::SubnetPortErrors> WorstPorts(const Subnet& subnet, std::size_t ports_max) {
+  std::vector<v1::SubnetPortErrors> ports;
+  for (std::uint32_t node = 0; node < subnet.nodes().size(); ++node) {
+    if (subnet.node(node).type != NodeType::kSwitch) continue;
+    for (std::uint32_t port = 1; port < subnet.node(node).ports.size(); ++port)
+      if (v1::SubnetPortErrors errors = ErrorsOf(subnet, {node, port}); errors.counts_size() > 0)
+        ports.push_back(std::move(errors));
+  }
+  std::ranges::stable_sort(ports, std::greater(), RateOf);
+  if (ports.size() > ports_max) ports.resize(ports_max);
+  return ports;
 }
 
 }  // namespace fabric::subnet

@@ -222,6 +222,43 @@ void TopologyMadeAt(const MetricsInput& input, MetricFamily& family) {
   if (input.fleet.infiniband.known) Add(family, {}, input.fleet.infiniband.made_at_seconds);
 }
 
+void SubnetNodes(const MetricsInput& input, MetricFamily& family) {
+  for (const v1::SubnetInfo& subnet : input.fleet.subnets) {
+    if (!subnet.has_read_at()) continue;
+    Add(family, {{"subnet", subnet.name()}, {"type", "switch"}}, subnet.switches());
+    Add(family, {{"subnet", subnet.name()}, {"type", "adapter"}}, subnet.adapters());
+  }
+}
+
+void SubnetCables(const MetricsInput& input, MetricFamily& family) {
+  for (const v1::SubnetInfo& subnet : input.fleet.subnets)
+    if (subnet.has_read_at()) Add(family, {{"subnet", subnet.name()}}, subnet.cables());
+}
+
+void SubnetReadAt(const MetricsInput& input, MetricFamily& family) {
+  for (const v1::SubnetInfo& subnet : input.fleet.subnets)
+    if (subnet.has_read_at())
+      Add(family, {{"subnet", subnet.name()}}, static_cast<double>(subnet.read_at().seconds()));
+}
+
+void SubnetProblem(const MetricsInput& input, MetricFamily& family) {
+  for (const v1::SubnetInfo& subnet : input.fleet.subnets)
+    Add(family, {{"subnet", subnet.name()}}, subnet.problem().empty() ? 0 : 1);
+}
+
+void SubnetErrors(const MetricsInput& input, MetricFamily& family) {
+  for (const v1::SubnetInfo& subnet : input.fleet.subnets)
+    for (const v1::SubnetPortErrors& port : subnet.port_errors())
+      for (const v1::SubnetErrorCount& count : port.counts())
+        Add(family,
+            {{"subnet", subnet.name()},
+             {"switch", port.switch_name()},
+             {"port", Format("{}", port.port())},
+             {"peer", port.peer()},
+             {"counter", count.counter()}},
+            static_cast<double>(count.increase()) / port.seconds());
+}
+
 void Requests(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [key, count] : input.calls.calls)
     Add(family,
@@ -342,6 +379,19 @@ constexpr Family kFamilies[] = {
      &TopologyPorts},
     {"fabric_infiniband_topology_made_seconds", MetricType::Gauge,
      "Creation time of the InfiniBand topology file, seconds since 1970.", &TopologyMadeAt},
+    {"fabric_subnet_nodes", MetricType::Gauge, "Switches and adapters of an InfiniBand subnet.",
+     &SubnetNodes},
+    {"fabric_subnet_cables", MetricType::Gauge, "Cables of an InfiniBand subnet.", &SubnetCables},
+    {"fabric_subnet_read_seconds", MetricType::Gauge,
+     "End of the last reading of an InfiniBand subnet, seconds since 1970.", &SubnetReadAt},
+    {"fabric_subnet_read_problem", MetricType::Gauge,
+     "1: no agent can read the InfiniBand subnet now, and its findings are those of the last "
+     "reading.",
+     &SubnetProblem},
+    {"fabric_subnet_port_errors_per_second", MetricType::Gauge,
+     "Increase of error counters between the last two readings of an InfiniBand subnet, for the 16 "
+     "switch ports with the most errors.",
+     &SubnetErrors},
     {"fabric_api_requests_total", MetricType::Counter, "API calls.", &Requests},
     {"fabric_api_request_duration_seconds", MetricType::Histogram,
      "Processing time of API calls in the controller.", &RequestDurations},

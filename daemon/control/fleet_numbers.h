@@ -101,6 +101,7 @@ struct FleetNumbers {
   CampaignNumbers newest;  // Newest campaign with results since the start
   MeshNumbers mesh;
   TopologyNumbers infiniband;
+  std::vector<v1::SubnetInfo> subnets;
   // Messages and sessions of agents, by bound or status code. Their number is that of the bounds
   // and codes.
   std::map<std::string, std::uint64_t> refused;

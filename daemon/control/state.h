@@ -33,6 +33,8 @@ struct State {
   State& operator=(const State&) = delete;
 
   // Of one node. Zero without a topology, and for a lost node.
+  // Those that agents read, and those from files.
+  std::vector<v1::SubnetInfo> Subnets() const;
   fleet::TopologyCoverage CoverOf(const fleet::NodeRecord& record);
 
   ControllerOptions options;  // Parts refer to the profile in it.

@@ -26,6 +26,7 @@ FleetNumbers OtherNumbers(State& state) {
   numbers.infiniband.known = !topology.empty();
   numbers.infiniband.made_at_seconds =
       std::chrono::duration<double>(topology.made_at().time_since_epoch()).count();
+  numbers.subnets = state.Subnets();
   const store::Condition store = state.outbox.store().condition();
   numbers.store_failures = store.failed;
   numbers.store_failure = store.failure.message();
@@ -33,6 +34,12 @@ FleetNumbers OtherNumbers(State& state) {
   numbers.store_dropped = store.dropped;
   numbers.store_damaged_rows = store.damage.rows;
   return numbers;
+}
+
+std::vector<v1::SubnetInfo> State::Subnets() const {
+  std::vector<v1::SubnetInfo> all = subnets.All();
+  all.insert(all.end(), subnet_files.begin(), subnet_files.end());
+  return all;
 }
 
 // Its cost does not depend on the size of the fleet.

@@ -206,7 +206,7 @@ BOARDS = {
                "sum by (leaf) (fabric_mesh_leaf_pings)", "{{leaf}}")]),
         ]),
     ]),
-    "infiniband": ("InfiniBand", "InfiniBand ports, errors and the topology file.", [
+    "infiniband": ("InfiniBand", "InfiniBand ports, errors, subnets and the topology file.", [
         ("Ports", [
             ("Ports by state", "InfiniBand ports: 4 is ACTIVE.", "none",
              [(f'fabric_port_state_id{{{NODE}}} and on (instance, device, port) '
@@ -224,6 +224,16 @@ BOARDS = {
              [(top(rate("fabric_port_receive_errors_total")), PORT)]),
             ("Transmit discards", "Packets that the port dropped.", "cps",
              [(top(rate("fabric_port_transmit_discards_total")), PORT)]),
+        ]),
+        ("Subnets", [
+            ("Errors at switch ports", "Errors per second at the worst ports of each subnet.", "cps",
+             [("fabric_subnet_port_errors_per_second", "{{switch}} port {{port}} {{counter}}")]),
+            ("Nodes", "Switches and adapters of each subnet.", "short",
+             [("fabric_subnet_nodes", "{{subnet}} {{type}}")]),
+            ("Cables", "Cables of each subnet.", "short",
+             [("fabric_subnet_cables", "{{subnet}}")]),
+            ("Age of the last reading", "Time since the end of the last reading.", "s",
+             [("time() - fabric_subnet_read_seconds", "{{subnet}}")]),
         ]),
         ("Topology file", [
             ("Ports in the file", "Ports of the fleet by their place in the file.", "short",

@@ -32,6 +32,7 @@ fabric_mesh_leaf_pings{leaf="leaf1",result="answered"} 990
 fabric_mesh_leaf_pings{leaf="leaf1",result="lost"} 10
 fabric_mesh_worst_loss_ratio{from_leaf="leaf1",to_leaf="leaf2",rail="0"} 0.01
 fabric_mesh_worst_round_trip_seconds{from_leaf="leaf1",to_leaf="leaf2",rail="0"} 0.00001
+fabric_subnet_port_errors_per_second{subnet="s",switch="a",port="1",peer="b",counter="c"} 2
 fabric_port_info{device="mlx5_0",port="1",netdev="rail0",link_layer="ethernet"} 1
 fabric_netdev_pfc_enabled{netdev="rail0",priority="3"} 1
 fabric_netdev_ecn_enabled{netdev="rail0",priority="3",role="rp"} 1

@@ -13,24 +13,17 @@
 namespace fabric::control {
 namespace {
 
-// Those that agents read, and those from files.
-std::vector<v1::SubnetInfo> AllSubnets(const State& state) {
-  std::vector<v1::SubnetInfo> all = state.subnets.All();
-  all.insert(all.end(), state.subnet_files.begin(), state.subnet_files.end());
-  return all;
-}
-
 Status ListSubnets(State& state, const v1::ListSubnetsRequest&, v1::ListSubnetsResponse& response,
                    ListTurn& turn) {
   OfferAll(
-      AllSubnets(state),
+      state.Subnets(),
       [](const v1::SubnetInfo& info) { return info.name() + " " + info.source(); }, turn,
       *response.mutable_subnets(), response);
   return {};
 }
 
 Status NoSnapshot(const State& state, const std::string& name) {
-  const std::vector<v1::SubnetInfo> all = AllSubnets(state);
+  const std::vector<v1::SubnetInfo> all = state.Subnets();
   const auto known = std::ranges::find(all, name, &v1::SubnetInfo::name);
   if (known == all.end()) {
     std::vector<std::string_view> names;

@@ -76,6 +76,7 @@ TEST(ChangesBetween, CountsHowOftenALinkWasDown) {
   details.first_counters = details.counters = CounterValues{};
   (*details.first_counters)[static_cast<std::size_t>(Counter::kLinkDowned)] = 4;
   (*details.counters)[static_cast<std::size_t>(Counter::kLinkDowned)] = 7;
+  details.between = std::chrono::minutes(1);
   const v1::SubnetEvent event = ChangesBetween(made.Read(), builder.Finish());
   EXPECT_THAT(Lines(event), ElementsAre(StartsWith("FLAPPED  -> ")));
   EXPECT_EQ(event.changes(0).flaps(), 3);
@@ -88,6 +89,32 @@ TEST(ChangesBetween, ListsTheFirstOfManyChanges) {
   const v1::SubnetEvent event = ChangesBetween(before, none.Read());
   EXPECT_EQ(event.changes_size(), 64);
   EXPECT_EQ(event.total(), before.Cables().size() - 1);
+}
+
+TEST(WorstPorts, HaveTheLargestRates) {
+  const testing::TestSubnet made = Tree();
+  Builder builder;
+  ASSERT_TRUE(AddFile("net.txt", made.Ibnetdiscover(), builder).ok());
+  const std::uint32_t leaf =
+      builder.NodeOf(NodeType::kSwitch, made.nodes[made.Find("leaf-1")].guid);
+  for (std::uint32_t port = 1; port <= 3; ++port) {
+    PortDetails& details = *builder.DetailsOf({leaf, port});
+    details.first_counters = details.counters = CounterValues{};
+    details.between = std::chrono::seconds(10);
+    (*details.counters)[static_cast<std::size_t>(Counter::kSymbolErrors)] = 10 * (port - 1);
+    (*details.counters)[static_cast<std::size_t>(Counter::kVl15Dropped)] = 1000;
+  }
+  const Subnet subnet = builder.Finish();
+  const auto all = WorstPorts(subnet, 16);
+  ASSERT_EQ(all.size(), 2) << "a port without errors is not listed";
+  EXPECT_EQ(all[0].port(), 3);
+  EXPECT_EQ(all[0].switch_name(), "leaf-1");
+  EXPECT_FALSE(all[0].peer().empty());
+  ASSERT_EQ(all[0].counts_size(), 1) << "dropped management packets are load";
+  EXPECT_EQ(all[0].counts(0).counter(), "SymbolErrorCounter");
+  EXPECT_EQ(all[0].counts(0).increase(), 20);
+  EXPECT_EQ(all[0].seconds(), 10);
+  EXPECT_EQ(WorstPorts(subnet, 1).size(), 1);
 }
 
 TEST(PlanFor, TakesTheCablesOfTheSubnet) {
