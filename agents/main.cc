@@ -215,6 +215,12 @@ host::Fd OpenLldpSocket() {
   return *std::move(socket);
 }
 
+// As Fail(), after the start of the log.
+int FailLogged(const Status& status, int exit_status) {
+  log::Plain(stderr, log::Level::kError, Format("fabric-agent: {}", status.message()));
+  return exit_status;
+}
+
 int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_socket,
           probe::ProbePolicy policy, const sigset_t& signals) {
   const ServiceEnvironment service = EnvironmentOfService();
@@ -225,7 +231,7 @@ int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_
   const auto pause = [&](Duration patience) { return PauseJoining(signals, service, patience); };
   const auto tls = JoinAndOpenTls(settings, machine.host(), clock, pause, joining);
   if (tls.status().code() == Code::kCancelled) return 0;
-  if (!tls.ok()) return Fail(tls.status().In("TLS"), kUnusableFiles);
+  if (!tls.ok()) return FailLogged(tls.status().In("TLS"), kUnusableFiles);
   SharedState shared(InspectorNames());
   const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
   std::optional<ControllerSide> controller;
@@ -234,7 +240,7 @@ int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_
                        ProbingOf(machine.host(), gpu_memory.get(), root, std::move(policy), shared),
                        SubnetsOf(settings, machine.host()), clock, shared);
   auto metrics = OpenMetrics(settings, shared, started);
-  if (!metrics.ok()) return Fail(metrics.status(), kUsage);
+  if (!metrics.ok()) return FailLogged(metrics.status(), kUsage);
 
   const auto events = machine.host().captured ? host::OpenEvents({}) : host::OpenEvents();
   inspect::Inspection inspection(OptionsOf(settings, machine.host().captured), clock,
@@ -293,9 +299,9 @@ int Run(const Settings& settings) {
 
   if (settings.Text("root") == "/") LogMissingPermissions();
   auto machine = host::Machine::Open(settings.Text("root"));
-  if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
+  if (!machine.ok()) return FailLogged(machine.status().In("--root"), kUsage);
   auto policy = PolicyOf(settings);
-  if (!policy.ok()) return Fail(policy.status(), kUsage);
+  if (!policy.ok()) return FailLogged(policy.status(), kUsage);
   const host::Fd lldp_socket = machine->host().captured ? host::Fd() : OpenLldpSocket();
   return Serve(settings, *std::move(machine), lldp_socket, *std::move(policy), signals);
 }

@@ -75,4 +75,13 @@ void Write(Level level, std::string_view line, const Fields& fields) {
     spdlog::log(wanted, "{}", line);
 }
 
+void Plain(std::FILE* file, Level level, std::string_view line) {
+  if (json_format) {
+    Write(level, line);
+    return;
+  }
+  std::fputs(Format("{}\n", line).c_str(), file);
+  std::fflush(file);
+}
+
 }  // namespace fabric::log

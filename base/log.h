@@ -2,6 +2,7 @@
 // returns a Status.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,10 @@ using Fields = std::vector<Field>;
 
 // Safe to call from any thread.
 void Write(Level level, std::string_view line, const Fields& fields = {});
+
+// A line for whoever started the program, on `file` as it is. With the format json it is a line of
+// the log, so that all lines are objects.
+void Plain(std::FILE* file, Level level, std::string_view line);
 
 template <class... Args>
 void Debug(fmt::format_string<Args...> format, Args&&... args) {

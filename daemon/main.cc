@@ -304,7 +304,7 @@ int Main(std::span<const char* const> args) {
   while (signal.ok() && *signal == 0)
     signal = Serve(*settings, {args.begin(), args.end()}, started, ending_signals);
   if (signal.ok()) return kExitOk;
-  std::fprintf(stderr, "fabricd: %s\n", signal.status().message().c_str());
+  log::Plain(stderr, log::Level::kError, Format("fabricd: {}", signal.status().message()));
   return kExitFailed;
 }
 

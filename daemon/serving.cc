@@ -174,11 +174,10 @@ Status ShowAddresses(const Settings& settings, std::string_view scheme,
   if (settings.Has("addresses-file"))
     RETURN_IF_ERROR(WriteAddresses(settings.Text("addresses-file"), addresses));
   const std::string text =
-      Format("fabricd {}: gRPC on {}, REST and /metrics on {}://{}, health on {}://{}\n", kVersion,
+      Format("fabricd {}: gRPC on {}, REST and /metrics on {}://{}, health on {}://{}", kVersion,
              ToString(addresses.grpc), scheme, ToString(addresses.rest), scheme,
              ToString(addresses.health));
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
+  log::Plain(stdout, log::Level::kInfo, text);
   return {};
 }
 

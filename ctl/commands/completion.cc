@@ -24,7 +24,8 @@ _fabricctl() {
   found=("${(@f)$("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ -n "${found[1]}" ]]; then compadd -a found; else _files; fi
 }
-compdef _fabricctl fabricctl
+# In a folder of fpath, this file is the function itself when it is called first.
+if [[ "${funcstack[1]}" == _fabricctl ]]; then _fabricctl; else compdef _fabricctl fabricctl; fi
 )";
 
 constexpr std::string_view kFish = R"(# fish completion of fabricctl

@@ -7,8 +7,10 @@
 
 #include "base/lists.h"
 #include "base/text.h"
+#include "ctl/tables/cells.h"
 #include "ctl/tables/kind_tables.h"
 #include "ctl/tables/result_tables.h"
+#include "proto/names.h"
 #include "proto/probe_kinds.h"
 
 namespace fabric::ctl {

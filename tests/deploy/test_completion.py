@@ -45,12 +45,24 @@ class TestShells(DeployTest):
         printed = self.run_well("zsh", "-f", "-c", script, env=self.environment)
         self.assertEqual(printed.split(), ["findings", "finding"])
 
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is optional")
+    def test_zsh_from_fpath(self):
+        """As packages install it: autoloaded at the first completion."""
+        folder = self.folder()
+        (folder / "_fabricctl").write_text(self.run_well("fabricctl", "completion", "zsh",
+                                                         env=self.environment))
+        script = (f"fpath=({folder} $fpath); autoload -U _fabricctl; compdef() {{ exit 9; }}; "
+                  "compadd() { print -l -- ${(P)2}; }; words=(fabricctl findi); CURRENT=2; "
+                  "_fabricctl; _fabricctl")
+        printed = self.run_well("zsh", "-f", "-c", script, env=self.environment)
+        self.assertEqual(printed.split(), ["findings", "finding"] * 2)
+
     @unittest.skipUnless(shutil.which("fish"), "fish is optional")
     def test_fish(self):
         printed = self.run_well("fish", "--no-config", "-c",
                                 "fabricctl completion fish | source; complete -C 'fabricctl findi'",
                                 env=self.environment)
-        self.assertEqual(printed.split(), ["findings", "finding"])
+        self.assertEqual(sorted(printed.split()), ["finding", "findings"])
 
 
 if __name__ == "__main__":

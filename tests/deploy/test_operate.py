@@ -106,6 +106,25 @@ class TestOperate(DeployTest):
         self.config.write_text("log-level: loud\n")
         self.assertIn("log-level", self.fabricctl(fleet, "reload", status=2))
 
+    def test_each_line_of_a_json_log_is_an_object(self):
+        fleet = self.start("--log-format=json")
+        fleet.add("n1", "roce_connectx6dx")
+        fleet.wait(lambda: "node n1 connected" in fleet.log("fabricd"), "the line of the node")
+        lines = [json.loads(line) for line in fleet.log("fabricd").splitlines()]
+        self.assertIn("gRPC on", " ".join(line["message"] for line in lines))
+        self.assertIn({"node": "n1"}, [line.get("fields") for line in lines])
+        for words, status, message in (
+                (("fabricd", f"--grpc={fleet.grpc}", "--rest=127.0.0.1:0", "--health=127.0.0.1:0",
+                  f"--state={fleet.folder}/other.db"), 1, "cannot listen"),
+                (("fabric-agent", "run", "--no-controller", "--root=/nowhere"), 2, "/nowhere")):
+            done = subprocess.run([self.program(words[0]), *words[1:], "--log-format=json"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertEqual(done.stdout, "")
+            last = [json.loads(line) for line in done.stderr.splitlines()][-1]
+            self.assertEqual((last["level"], last["program"]), ("error", words[0]))
+            self.assertIn(message, last["message"])
+
     def rules_count(self, fleet):
         return sum(rule["id"].startswith("site.") for rule in fleet.get("/v1/rules")["rules"])
 

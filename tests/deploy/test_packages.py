@@ -77,6 +77,10 @@ class TestPackages(DeployTest):
         manual = root.path / "usr/share/fabricd/manual"
         self.assertIn(f"\nmanual: /{manual.relative_to(root.path)}\n", settings.read_text())
         self.assertTrue((manual / "index.html").exists())
+        for path, begin in (("bash-completion/completions/fabricctl", "_fabricctl()"),
+                            ("fish/vendor_completions.d/fabricctl.fish", "complete"),
+                            ("zsh/vendor-completions/_fabricctl", "#compdef fabricctl")):
+            self.assertIn(begin, (root.path / "usr/share" / path).read_text())
         settings.write_text("grpc: 127.0.0.1:9418\nrest: 127.0.0.1:9419\n")
         (root.path / "etc/fabricd/agent.yaml").write_text("controller: 127.0.0.1:9418\n")
         with self.subTest("boot"):

@@ -15,7 +15,8 @@ FILES = {
     "fabric-agent": {"/usr/bin/fabric-agent", "/usr/lib/systemd/system/fabric-agent.service",
                      "/etc/fabricd/agent.yaml",
                      "/usr/share/fabricd/systemd/fabric-agent-deep.conf"},
-    "fabricctl": {"/usr/bin/fabricctl", "/usr/share/fabricd/slurm/fabric_slurm.py"},
+    "fabricctl": {"/usr/bin/fabricctl", "/usr/share/fabricd/slurm/fabric_slurm.py",
+                  "/usr/share/bash-completion/completions/fabricctl"},
 }
 
 

@@ -37,8 +37,8 @@ Errors have the HTTP status of their code and a body like
 
 `GET /v1/events` answers with server-sent events: `id` is the sequence, `event` the name of the
 field that is set (`node`, `finding`, `campaign`, `pair_result`, `port`), `data` the event as JSON.
-A client that reconnects with `Last-Event-ID` misses nothing that is still kept. A client that does
-not keep up is dropped.
+`nodes` and `filter` select events. A client that reconnects with `Last-Event-ID` misses nothing
+that is still kept. A client that does not keep up is dropped.
 
 `GET /healthz` says `ok`, `GET /openapi.json` describes this API, `GET /metrics` is for Prometheus.
 

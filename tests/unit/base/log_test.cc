@@ -54,5 +54,18 @@ TEST(Log, JsonWithoutFieldsHasNone) {
   EXPECT_FALSE(line.contains("fields"));
 }
 
+TEST(Log, PlainLinesAreObjectsWithJsonOnly) {
+  Logged("text", "first", {});
+  ::testing::internal::CaptureStdout();
+  log::Plain(stdout, log::Level::kError, "listening");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "listening\n");
+  Logged("json", "first", {});
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  log::Plain(stdout, log::Level::kError, "listening");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(json::parse(::testing::internal::GetCapturedStderr())["message"], "listening");
+}
+
 }  // namespace
 }  // namespace fabric
