@@ -13,8 +13,6 @@
 namespace fabric {
 namespace {
 
-constexpr std::size_t kWorstPorts = 16;  // Of a subnet, with series in /metrics
-
 // GUIDs of the ports of adapters, which agents report too.
 std::unordered_set<std::uint64_t> PortsOf(const subnet::Subnet& subnet) {
   std::unordered_set<std::uint64_t> ports;
@@ -51,8 +49,6 @@ Result<control::SubnetContent> LiveSubnets::Decode(const control::SubnetNews& ne
     return Status(Code::kFailedPrecondition, "expected a subnet with cables, saw none");
   control::SubnetContent content{.info = Describe(subnet), .ports = PortsOf(subnet), .frame = {}};
   *content.info.mutable_read_at() = snapshot.finished_at();
-  for (v1::SubnetPortErrors& errors : subnet::WorstPorts(subnet, kWorstPorts))
-    content.info.mutable_port_errors()->Add(std::move(errors));
   content.info.set_message_bytes(news.frame->data.size());
   ASSIGN_OR_RETURN(content.frame, subnet::Compress(encoded, {}));
   if (const subnet::Subnet* const before = subnets.Live(news.subnet))

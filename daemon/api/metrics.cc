@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "daemon/api/metric_values.h"
 #include "daemon/api/metrics_durations.h"
+#include "daemon/api/metrics_subnets.h"
 #include "proto/names.h"
 
 namespace fabric::api {
@@ -26,13 +28,6 @@ std::string Lower(std::string_view text) {
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower == "?" ? "unknown" : lower;
-}
-
-void Add(MetricFamily& family, Labels labels, double value) {
-  ClientMetric& metric = family.metric.emplace_back();
-  metric.label = std::move(labels);
-  metric.gauge.value = value;
-  metric.counter.value = value;
 }
 
 void ControllerInfo(const MetricsInput& input, MetricFamily& family) {
@@ -208,55 +203,6 @@ void TlsExpiry(const MetricsInput& input, MetricFamily& family) {
 
 void TlsRefused(const MetricsInput& input, MetricFamily& family) {
   if (input.tls) Add(family, {}, input.tls->files_refused ? 1 : 0);
-}
-
-void TopologyPorts(const MetricsInput& input, MetricFamily& family) {
-  if (!input.fleet.infiniband.known) return;
-  Add(family, {{"state", "placed"}},
-      input.fleet.infiniband.placed - input.fleet.infiniband.lid_mismatches);
-  Add(family, {{"state", "other_lid"}}, input.fleet.infiniband.lid_mismatches);
-  Add(family, {{"state", "unknown"}}, input.fleet.infiniband.unknown);
-}
-
-void TopologyMadeAt(const MetricsInput& input, MetricFamily& family) {
-  if (input.fleet.infiniband.known) Add(family, {}, input.fleet.infiniband.made_at_seconds);
-}
-
-void SubnetNodes(const MetricsInput& input, MetricFamily& family) {
-  for (const v1::SubnetInfo& subnet : input.fleet.subnets) {
-    if (!subnet.has_read_at()) continue;
-    Add(family, {{"subnet", subnet.name()}, {"type", "switch"}}, subnet.switches());
-    Add(family, {{"subnet", subnet.name()}, {"type", "adapter"}}, subnet.adapters());
-  }
-}
-
-void SubnetCables(const MetricsInput& input, MetricFamily& family) {
-  for (const v1::SubnetInfo& subnet : input.fleet.subnets)
-    if (subnet.has_read_at()) Add(family, {{"subnet", subnet.name()}}, subnet.cables());
-}
-
-void SubnetReadAt(const MetricsInput& input, MetricFamily& family) {
-  for (const v1::SubnetInfo& subnet : input.fleet.subnets)
-    if (subnet.has_read_at())
-      Add(family, {{"subnet", subnet.name()}}, static_cast<double>(subnet.read_at().seconds()));
-}
-
-void SubnetProblem(const MetricsInput& input, MetricFamily& family) {
-  for (const v1::SubnetInfo& subnet : input.fleet.subnets)
-    Add(family, {{"subnet", subnet.name()}}, subnet.problem().empty() ? 0 : 1);
-}
-
-void SubnetErrors(const MetricsInput& input, MetricFamily& family) {
-  for (const v1::SubnetInfo& subnet : input.fleet.subnets)
-    for (const v1::SubnetPortErrors& port : subnet.port_errors())
-      for (const v1::SubnetErrorCount& count : port.counts())
-        Add(family,
-            {{"subnet", subnet.name()},
-             {"switch", port.switch_name()},
-             {"port", Format("{}", port.port())},
-             {"peer", port.peer()},
-             {"counter", count.counter()}},
-            static_cast<double>(count.increase()) / port.seconds());
 }
 
 void Requests(const MetricsInput& input, MetricFamily& family) {

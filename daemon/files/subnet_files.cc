@@ -11,6 +11,7 @@
 #include "base/input.h"
 #include "base/text.h"
 #include "proto/timestamps.h"
+#include "subnet/changes.h"
 #include "subnet/files/formats.h"
 
 namespace fabric {
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kProblemsKept = 50;
+constexpr std::size_t kWorstPorts = 16;  // Of a subnet, with series in /metrics
 
 bool IsSkipped(const std::string& name) {
   return name.starts_with('.') || name.ends_with(".new") || name.ends_with(".tmp");
@@ -181,6 +183,8 @@ v1::SubnetInfo Describe(const subnet::Subnet& subnet) {
   info.set_switches(static_cast<std::uint32_t>(subnet.CountNodes(subnet::NodeType::kSwitch)));
   info.set_adapters(static_cast<std::uint32_t>(subnet.CountNodes(subnet::NodeType::kAdapter)));
   info.set_cables(static_cast<std::uint32_t>(subnet.Cables().size()));
+  for (v1::SubnetPortErrors& errors : subnet::WorstPorts(subnet, kWorstPorts))
+    info.mutable_port_errors()->Add(std::move(errors));
   return info;
 }
 

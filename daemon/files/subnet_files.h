@@ -103,7 +103,7 @@ class SubnetFiles {
   std::map<std::string, std::vector<Version>> looked_;  // At the last call
 };
 
-// Numbers of switches, adapters and cables.
+// Numbers of switches, adapters and cables, and the ports with the most errors.
 v1::SubnetInfo Describe(const subnet::Subnet& subnet);
 
 // Creation time of a file with the header "generated on" (local time), last written at

@@ -226,7 +226,7 @@ BOARDS = {
              [(top(rate("fabric_port_transmit_discards_total")), PORT)]),
         ]),
         ("Subnets", [
-            ("Errors at switch ports", "Errors per second at the worst ports of each subnet.", "cps",
+            ("Errors at switch ports", "Errors per second at the worst ports of a subnet.", "cps",
              [("fabric_subnet_port_errors_per_second", "{{switch}} port {{port}} {{counter}}")]),
             ("Nodes", "Switches and adapters of each subnet.", "short",
              [("fabric_subnet_nodes", "{{subnet}} {{type}}")]),

@@ -51,8 +51,8 @@ class World:
         self.log = folder / "fabricd.log"
         self.start("fabricd", fabricd, "--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--health",
                    "127.0.0.1:0", "--state", str(folder / "state.db"), "--addresses-file",
-                   str(addresses), "--infiniband-interval", "5s", "--boot-grace", "0s", "--infiniband-plan",
-                   str(NET))
+                   str(addresses), "--infiniband-interval", "5s", "--boot-grace", "0s",
+                   "--infiniband-plan", str(NET))
         wait_for("fabricd", addresses.exists, log=self.log)
         self.grpc = json.loads(addresses.read_text())["grpc"]
 
@@ -105,6 +105,24 @@ class World:
             process.wait()
 
 
+def check_cables(world):
+    """A cable is pulled and comes back: findings and events."""
+    world.watch_events()
+    # A cable is pulled: opensm routes around it, and the spine has an uplink less than its equals.
+    world.subnet.type(f'Unlink "{LEAF}"[5]')
+    wait_for("7 cables", lambda: world.read()["cables"] == 7, log=world.log)
+    wait_for("planned cable is missing",
+             lambda: "subnet_cables_as_planned" in world.open_rules(), log=world.log)
+    world.subnet.type(f'Relink "{LEAF}"[5]')
+    wait_for("8 cables", lambda: world.read()["cables"] == 8, log=world.log)
+    wait_for("cables as planned",
+             lambda: "subnet_cables_as_planned" not in world.open_rules(), log=world.log)
+    changes = wait_for("events", lambda: len(seen := world.cable_changes()) >= 2 and seen)
+    assert [kind for kind, _ in changes] == ["CABLE_CHANGE_KIND_GONE", "CABLE_CHANGE_KIND_NEW"], \
+        changes
+    assert "port 5" in changes[0][1], changes
+
+
 def check_world(world):
     subnet = world.subnet
     for node in ("n3", "n4"):
@@ -139,20 +157,7 @@ def check_world(world):
     wait_for("end of the finding about errors",
              lambda: "subnet_port_errors" not in world.open_rules(), log=world.log)
 
-    world.watch_events()
-    # A cable is pulled: opensm routes around it, and the spine has an uplink less than its equals.
-    subnet.type(f'Unlink "{LEAF}"[5]')
-    wait_for("7 cables", lambda: world.read()["cables"] == 7, log=world.log)
-    wait_for("planned cable is missing",
-             lambda: "subnet_cables_as_planned" in world.open_rules(), log=world.log)
-    subnet.type(f'Relink "{LEAF}"[5]')
-    wait_for("8 cables", lambda: world.read()["cables"] == 8, log=world.log)
-    wait_for("cables as planned",
-             lambda: "subnet_cables_as_planned" not in world.open_rules(), log=world.log)
-    changes = wait_for("events", lambda: len(seen := world.cable_changes()) >= 2 and seen)
-    assert [kind for kind, _ in changes] == ["CABLE_CHANGE_KIND_GONE", "CABLE_CHANGE_KIND_NEW"], \
-        changes
-    assert "port 5" in changes[0][1], changes
+    check_cables(world)
 
     # Another agent takes over.
     world.kill("n3")

@@ -12,6 +12,7 @@ import { MatrixPage } from "./pages/matrix";
 import { OverviewPage } from "./pages/overview";
 import { PortPage } from "./pages/port";
 import { RulesPage } from "./pages/rules";
+import { SubnetsPage } from "./pages/subnets";
 import { TopologyPage } from "./pages/topology";
 import { THEME_EVENT } from "./parts/scheme";
 import { SignIn } from "./parts/sign_in";
@@ -23,6 +24,7 @@ const PAGES: [string, string][] = [
   ["findings", "Findings"],
   ["nodes", "Nodes"],
   ["topology", "Topology"],
+  ["subnets", "Subnets"],
   ["campaigns", "Campaigns"],
   ["certificates", "Certificates"],
   ["rules", "Rules"],
@@ -43,6 +45,7 @@ function Page({ route }: { route: Route }) {
   if (first === "certificates")
     return second ? <CertificatePage id={second} /> : <CertificatesPage />;
   if (first === "topology") return <TopologyPage route={route} />;
+  if (first === "subnets") return <SubnetsPage />;
   if (first === "rules") return <RulesPage route={route} />;
   if (first === "identity") return <SignIn />;
   return (

@@ -10,7 +10,7 @@ const EVENTS_KEPT = 200;
 const RELOAD_MIN_MS = 2000; // Between two loads of one page
 const RELOAD_MAX_MS = 60_000;
 
-export type Topic = "node" | "finding" | "campaign" | "pair_result" | "port";
+export type Topic = "node" | "finding" | "campaign" | "pair_result" | "port" | "subnet";
 
 export interface Session {
   identity?: Identity | undefined;
@@ -39,6 +39,7 @@ function topicOf(event: FabricEvent): Topic | undefined {
   if (event.node) return "node";
   if (event.finding) return "finding";
   if (event.campaign) return "campaign";
+  if (event.subnet) return "subnet";
   if (event.pair_result) return "pair_result";
   return event.port || event.ports ? "port" : undefined;
 }

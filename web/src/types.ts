@@ -295,7 +295,34 @@ export interface FabricEvent {
   pair_result?: unknown;
   port?: PortEvent;
   ports?: { node: string; ports: PortEvent[]; total: number };
+  subnet?: { subnet: string; changes: CableChange[]; total: number };
   gap?: { reason: string };
+}
+
+export interface CableChange {
+  kind: string;
+  before: string;
+  now: string;
+  flaps: number;
+}
+
+export interface SubnetInfo {
+  name: string;
+  source: string;
+  read_at?: string;
+  switches: number;
+  adapters: number;
+  cables: number;
+  problem: string;
+  port_errors: SubnetPortErrors[];
+}
+
+export interface SubnetPortErrors {
+  switch_name: string;
+  port: number;
+  peer: string;
+  seconds: number;
+  counts: { counter: string; increase: string }[];
 }
 
 export interface PortEvent {

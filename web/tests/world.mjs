@@ -4,6 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { startFleet } from "./fleet.mjs";
+import { snapshot } from "./subnet.mjs";
 
 const NODES = 1024;
 const RAILS = 4;
@@ -101,7 +102,9 @@ async function fill(rest) {
 
 export async function openWorld(program, output) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "web-"));
-  const fabricd = await startFabricd(program, folder);
+  const subnet = path.join(folder, "subnet.json");
+  fs.writeFileSync(subnet, JSON.stringify(snapshot()));
+  const fabricd = await startFabricd(program, folder, ["--infiniband-topology", subnet]);
   const rest = `http://${fabricd.addresses.rest}`;
   try {
     const fleet = await startFleet(fabricd.addresses.grpc, NODES, RAILS);

@@ -16,9 +16,8 @@ namespace {
 Status ListSubnets(State& state, const v1::ListSubnetsRequest&, v1::ListSubnetsResponse& response,
                    ListTurn& turn) {
   OfferAll(
-      state.Subnets(),
-      [](const v1::SubnetInfo& info) { return info.name() + " " + info.source(); }, turn,
-      *response.mutable_subnets(), response);
+      state.Subnets(), [](const v1::SubnetInfo& info) { return info.name() + " " + info.source(); },
+      turn, *response.mutable_subnets(), response);
   return {};
 }
 

@@ -220,6 +220,13 @@ export function EventText({ event }: { event: FabricEvent }) {
         {event.ports.total} ports of <NodeLink name={event.ports.node} /> changed
       </>
     );
+  if (event.subnet)
+    return (
+      <>
+        <a href={hashOf(["subnets"])}>subnet {event.subnet.subnet}</a>: {event.subnet.total} cable
+        changes
+      </>
+    );
   return <>{event.gap ? `events missed: ${event.gap.reason}` : "other event"}</>;
 }
 
