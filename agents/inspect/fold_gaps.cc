@@ -12,7 +12,8 @@ namespace fabric::inspect {
 namespace {
 
 constexpr std::size_t kFoldMin = 3;
-constexpr std::size_t kNamesMax = 16;
+constexpr std::size_t kNamesMax = 16;    // Of files that a captured tree lacks
+constexpr std::size_t kSubjectsMax = 4;  // Of names that have one reason
 
 // The first missing folder on the way to `path`; empty when all exist.
 class MissingFolders {
@@ -108,7 +109,7 @@ void FoldFiles(const std::string& folder, const std::vector<v1::Gap*>& gaps) {
     names.push_back(gap->path().substr(gap->path().find_last_of('/') + 1));
   v1::Gap& first = *gaps.front();
   first.set_path(folder);
-  first.set_reason(Format("{} ({})", first.reason(), ListSome(names, kNamesMax, " ")));
+  first.set_reason(Format("{} ({})", first.reason(), ListSome(names, kSubjectsMax, " ")));
 }
 
 void FoldSubjects(const std::string& pattern, const std::vector<v1::Gap*>& gaps) {
@@ -118,7 +119,7 @@ void FoldSubjects(const std::string& pattern, const std::vector<v1::Gap*>& gaps)
   v1::Gap& first = *gaps.front();
   first.clear_subject();
   first.set_path(pattern);
-  first.set_reason(Format("{} ({})", first.reason(), ListSome(names, kNamesMax, " ")));
+  first.set_reason(Format("{} ({})", first.reason(), ListSome(names, kSubjectsMax, " ")));
 }
 
 }  // namespace
