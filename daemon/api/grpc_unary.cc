@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -45,6 +46,7 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
   }
 
   void Serve() {
+    if (!IsAwaited()) return Finish(ToGrpc({Code::kCancelled, "the caller no longer waits"}));
     const Status status = Caught([&] { return Answer(); });
     if (status.ok())
       StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
@@ -55,6 +57,11 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
   void OnDone() override { delete this; }
 
  private:
+  // False: the caller has cancelled the call or its deadline has passed while it was in the queue.
+  bool IsAwaited() const {
+    return !context_.IsCancelled() && std::chrono::system_clock::now() < context_.deadline();
+  }
+
   Status Answer() {
     const MethodDescriptor* const method = FindMethod();
     if (method == nullptr) return {Code::kUnimplemented, "no method " + Quoted(context_.method())};
