@@ -4,11 +4,11 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "daemon/api/caught.h"
 #include "daemon/api/grpc_caller.h"
@@ -59,7 +59,7 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
  private:
   // False: the caller has cancelled the call or its deadline has passed while it was in the queue.
   bool IsAwaited() const {
-    return !context_.IsCancelled() && std::chrono::system_clock::now() < context_.deadline();
+    return !context_.IsCancelled() && SystemClock().Now().wall < context_.deadline();
   }
 
   Status Answer() {
