@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "daemon/api/caught.h"
 #include "daemon/api/grpc_caller.h"
@@ -45,6 +46,7 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
   }
 
   void Serve() {
+    if (!IsAwaited()) return Finish(ToGrpc({Code::kCancelled, "the caller no longer waits"}));
     const Status status = Caught([&] { return Answer(); });
     if (status.ok())
       StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
@@ -55,6 +57,11 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
   void OnDone() override { delete this; }
 
  private:
+  // False: the caller has cancelled the call or its deadline has passed while it was in the queue.
+  bool IsAwaited() const {
+    return !context_.IsCancelled() && SystemClock().Now().wall < context_.deadline();
+  }
+
   Status Answer() {
     const MethodDescriptor* const method = FindMethod();
     if (method == nullptr) return {Code::kUnimplemented, "no method " + Quoted(context_.method())};

@@ -19,7 +19,8 @@
 namespace fabric::api {
 
 // gRPC's threads read requests; threads of the service answer them, so that a call that waits for
-// the controller does not delay the connections. RESOURCE_EXHAUSTED when too many calls wait.
+// the controller does not delay the connections. RESOURCE_EXHAUSTED when too many calls wait. A
+// call that its caller has cancelled, or whose deadline has passed, ends without work.
 class UnaryService final : public grpc::CallbackGenericService {
  public:
   explicit UnaryService(CallFunction call);

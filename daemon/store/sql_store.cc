@@ -143,6 +143,8 @@ class SqlStore final : public Store {
   }
 
   Status PutCampaign(const v1::Campaign& campaign) override {
+    if (campaign.results().empty())  // As usual; others can be large
+      return Write(sql_.put_campaign->Text(0, campaign.id()).Blob(1, campaign.SerializeAsString()));
     v1::Campaign bare = campaign;
     bare.clear_results();
     return Write(sql_.put_campaign->Text(0, bare.id()).Blob(1, bare.SerializeAsString()));

@@ -18,6 +18,13 @@ using Phase = CampaignWork::Phase;
 // would keep the controller busy; Continue() goes on.
 constexpr int kStepsMax = 100;
 
+// To end a round takes time for each port of the campaign: as much as a step for this many.
+constexpr std::size_t kPortsOfStep = 64;
+
+// The summary has the names of all nodes, and rounds of nodes that do not answer end at once. After
+// a crash, probes are counted from the stored results.
+constexpr Duration kStoreEvery = std::chrono::seconds(1);
+
 // Rounds that a campaign may add to its plan because blame asks for pairs.
 constexpr std::uint32_t kAdditionalRoundsMax = 16;
 
@@ -43,9 +50,10 @@ void Campaigns::Advance(Moment now) {
     std::vector<std::uint64_t> order(running_.upper_bound(turn_), running_.end());
     order.insert(order.end(), running_.begin(), running_.upper_bound(turn_));
     for (const std::uint64_t number : order) {
-      if (!Step(number, campaigns_.at(number), now)) continue;
-      moved = true;
-      ++steps;
+      if (steps >= kStepsMax) break;
+      const int taken = Step(number, campaigns_.at(number), now);
+      moved = moved || taken > 0;
+      steps += taken;
     }
   }
   unfinished_ = moved;
@@ -58,29 +66,33 @@ bool Campaigns::Continue(Moment now) {
   return unfinished_;
 }
 
-// One move of one campaign: ends a round, the campaign, or starts a pair. False: it has to wait.
-bool Campaigns::Step(std::uint64_t number, Campaign& campaign, Moment now) {
+// One move of one campaign: ends a round, the campaign, or starts a pair. Returns its cost in
+// steps; 0: it has to wait.
+int Campaigns::Step(std::uint64_t number, Campaign& campaign, Moment now) {
   CampaignWork& work = *campaign.work;
   const bool cancelled = campaign.summary.state() == v1::CAMPAIGN_STATE_CANCELLED;
   if (cancelled) work.waiting.clear();
   const bool together = campaign.summary.spec().pattern() == v1::CAMPAIGN_PATTERN_INCAST;
   if (!work.waiting.empty())
-    return together ? StartTogether(number, campaign, now) : StartOne(number, campaign, now);
+    return (together ? StartTogether(number, campaign, now) : StartOne(number, campaign, now)) ? 1
+                                                                                               : 0;
   if (work.pairs_running > 0) {
     if (together) OpenGate(number);
-    return false;
+    return 0;
   }
   // The receiver has not reported its counters yet.
-  if (!cancelled && work.incast != nullptr && !work.incast->over()) return false;
+  if (!cancelled && work.incast != nullptr && !work.incast->over()) return 0;
+  if (!cancelled && work.phase == Phase::kPaused && now.steady < work.postponed_until) return 0;
+  const int cost = 1 + static_cast<int>(work.plan.ports.size() / kPortsOfStep);
+  turn_ = number;
   if (cancelled) {
     End(number, campaign, now);
   } else if (work.phase == Phase::kPaused) {
-    if (now.steady < work.postponed_until) return false;
     BeginAdditional(campaign, std::exchange(work.postponed, {}), now);
   } else {
     NextRound(number, campaign, now);
   }
-  return true;
+  return cost;
 }
 
 // Nothing runs: closes the round that has ended and begins the next one, or ends the campaign.
@@ -153,8 +165,9 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
   work.phase = Phase::kRound;
   work.progress.BeginRound(pairs.size(), planned, now);
   work.waiting.assign(pairs.begin(), pairs.end());
-  // Stores the counts so far: a crash loses at most one round.
   Keep();
+  if (now.steady - work.stored_at < kStoreEvery) return;
+  work.stored_at = now.steady;
   outbox_.store().PutCampaign(campaign.summary);
 }
 

@@ -103,6 +103,7 @@ struct CampaignWork {
   std::vector<plan::Pair> postponed;          // The next pairs, in kPaused
   SteadyTime postponed_until = {};
   std::uint32_t pairs_running = 0;
+  SteadyTime stored_at = {};       // The summary, at the start of a round
   PortClasses classes;             // Of the pattern INCAST
   std::unique_ptr<Incast> incast;  // Of the current round
 

@@ -43,6 +43,25 @@ void CountResult(v1::Campaign& summary, const v1::PairResult& result) {
   }
 }
 
+// Watchers get numbers: the names of nodes can have megabytes, and events are kept. The lists are
+// put aside while the rest is copied: a copy of them takes milliseconds.
+v1::Campaign WithoutLists(v1::Campaign& summary) {
+  v1::Campaign lists;
+  const auto swap = [&] {
+    lists.mutable_spec()->mutable_nodes()->Swap(summary.mutable_spec()->mutable_nodes());
+    lists.mutable_skipped()->Swap(summary.mutable_skipped());
+    lists.mutable_incasts()->Swap(summary.mutable_incasts());
+    if (summary.has_blame())
+      lists.mutable_blame()->mutable_not_covered()->Swap(
+          summary.mutable_blame()->mutable_not_covered());
+  };
+  swap();
+  v1::Campaign shown = summary;
+  swap();
+  shown.set_nodes_requested(static_cast<std::uint32_t>(summary.spec().nodes_size()));
+  return shown;
+}
+
 std::string IdOf(std::uint64_t number) {
   return Format("c{}", number);
 }
@@ -313,23 +332,15 @@ void Campaigns::Keep() {
   }
 }
 
-void Campaigns::Publish(const Campaign& campaign, Moment now) {
+void Campaigns::Publish(Campaign& campaign, Moment now) {
   Keep();
   outbox_.store().PutCampaign(campaign.summary);
   Announce(campaign, now);
 }
 
-void Campaigns::Announce(const Campaign& campaign, Moment now) {
-  // Watchers get numbers: the names of nodes can have megabytes, and events are kept.
-  outbox_.Publish(now, [&](v1::Event& event) {
-    v1::Campaign& shown = *event.mutable_campaign();
-    shown = campaign.summary;
-    shown.set_nodes_requested(static_cast<std::uint32_t>(shown.spec().nodes_size()));
-    shown.mutable_spec()->clear_nodes();
-    shown.clear_skipped();
-    shown.clear_incasts();
-    if (shown.has_blame()) shown.mutable_blame()->clear_not_covered();
-  });
+void Campaigns::Announce(Campaign& campaign, Moment now) {
+  outbox_.Publish(
+      now, [&](v1::Event& event) { *event.mutable_campaign() = WithoutLists(campaign.summary); });
 }
 
 }  // namespace fabric::control

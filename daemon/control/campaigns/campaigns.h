@@ -155,7 +155,7 @@ class Campaigns {
   void ReleaseSlot(Pair& pair);
 
   void Advance(Moment now);
-  bool Step(std::uint64_t number, Campaign& campaign, Moment now);
+  int Step(std::uint64_t number, Campaign& campaign, Moment now);
   void NextRound(std::uint64_t number, Campaign& campaign, Moment now);
   static void BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs);
   void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
@@ -170,8 +170,8 @@ class Campaigns {
   bool LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now);
   void Record(Campaign& campaign, v1::PairResult result);
   void Keep();
-  void Publish(const Campaign& campaign, Moment now);
-  void Announce(const Campaign& campaign, Moment now);
+  void Publish(Campaign& campaign, Moment now);
+  void Announce(Campaign& campaign, Moment now);
   void CountStored(v1::Campaign& summary);
 
   static constexpr std::string_view kCancelled = "the campaign was cancelled";
@@ -194,7 +194,7 @@ class Campaigns {
   std::uint64_t next_campaign_ = 1;
   std::uint64_t next_probe_;
   bool unfinished_ = false;  // The last Advance() stopped at its number of steps.
-  std::uint64_t turn_ = 0;   // The campaign that started the last pair; the next one is first.
+  std::uint64_t turn_ = 0;   // The campaign that moved last; the next one is first.
 };
 
 }  // namespace fabric::control

@@ -82,14 +82,20 @@ std::string ToSubnetText(std::uint64_t number) {
                 number >> 16 & 0xffff, number & 0xffff, kIpv6Bits);
 }
 
-// Subnets that several nodes have on the rail. A wrong address of one node, which rail_subnet_equal
-// reports, is neither a place to go to, nor is its port judged.
+// Subnets that several nodes have on the rail, by value: an order by the number of members would
+// change with each link, and all members of the rail would be judged again. A wrong address of one
+// node, which rail_subnet_equal reports, is neither a place to go to, nor is its port judged.
 GroupSummary SubnetsOfRail(const ValueCounts& counts) {
+  std::vector<const ValueCounts::Entry*> subnets;
+  for (const ValueCounts::Entry& entry : counts.values)
+    if (entry.members >= 2) subnets.push_back(&entry);
+  const auto by_value = [](const ValueCounts::Entry* entry) { return entry->value.number; };
+  std::ranges::sort(subnets, {}, by_value);
+  if (subnets.size() > kSubnetsMax) subnets.resize(kSubnetsMax);
   GroupSummary summary;
-  for (const ValueCounts::Entry& entry : counts.values) {
-    if (entry.members < 2 || summary.facts.size() == kSubnetsMax) continue;
-    summary.facts.push_back(entry.value.number);
-    summary.shown.push_back({.count = entry.members, .of = counts.members});
+  for (const ValueCounts::Entry* const subnet : subnets) {
+    summary.facts.push_back(subnet->value.number);
+    summary.shown.push_back({.count = subnet->members, .of = counts.members});
   }
   return summary;
 }

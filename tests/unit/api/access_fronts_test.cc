@@ -4,6 +4,8 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "base/secret.h"
 #include "daemon/access/tokens.h"
 #include "fabric/v1/agent.grpc.pb.h"
@@ -143,6 +145,33 @@ TEST_F(AccessFronts, WatchersNeedTheRoleOfAViewer) {
   testing::RawClient watcher(world_.rest_port());
   watcher.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(watcher.ReadUntil("retry: 1000\n\n"), HasSubstr("text/event-stream"));
+}
+
+// Takes 10 to 15 s: watchers are checked again that often.
+TEST_F(AccessFronts, WatchersEndWhenTheirTokenIsRevoked) {
+  grpc::ClientContext revoked, unaffected;
+  AddToken(revoked, "admin");
+  revoked.set_deadline(
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(20, GPR_TIMESPAN)));
+  const auto reader = stub_->WatchEvents(&revoked, {});
+  reader->WaitForInitialMetadata();
+  const auto other = stub_->WatchEvents(&unaffected, {});
+  other->WaitForInitialMetadata();
+  testing::RawClient page(world_.rest_port());
+  page.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer admin\r\n\r\n");
+  ASSERT_THAT(page.ReadUntil("retry: 1000\n\n"), HasSubstr("text/event-stream"));
+  world_.authenticator().SetTokens({});
+  const auto begin = std::chrono::steady_clock::now();
+  v1::Event event;
+  while (reader->Read(&event)) {
+  }
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  page.ReadToEnd();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(19));
+  unaffected.TryCancel();
+  while (other->Read(&event)) {
+  }
+  EXPECT_EQ(other->Finish().error_code(), grpc::StatusCode::CANCELLED) << "has no token";
 }
 
 TEST_F(AccessFronts, ReflectionNeedsTheRoleOfAViewer) {

@@ -6,8 +6,11 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <future>
+#include <vector>
 
+#include "base/mutex.h"
 #include "daemon/api/agent_front.h"
 #include "fabric/v1/fabric.grpc.pb.h"
 
@@ -87,6 +90,78 @@ TEST_F(GrpcFrontTest, UnaryCallsGoByDescriptor) {
   const grpc::Status status = stub_->GetNode(&context, request, &response);
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(response.summary().name(), "n1");
+}
+
+// A service that answers only after Open().
+class SlowApi {
+ public:
+  CallFunction function() {
+    return [this](const CallContext&, const google::protobuf::MethodDescriptor&,
+                  const google::protobuf::Message&, google::protobuf::Message&) {
+      MutexLock lock(mutex_);
+      ++begun_;
+      changed_.notify_all();
+      changed_.wait(lock, [&]() REQUIRES(mutex_) { return open_; });
+      return Status();
+    };
+  }
+  void WaitForCalls(int calls) {
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [&]() REQUIRES(mutex_) { return begun_ >= calls; });
+  }
+  void Open() {
+    const MutexLock lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  int begun() {
+    const MutexLock lock(mutex_);
+    return begun_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool open_ GUARDED_BY(mutex_) = false;
+  int begun_ GUARDED_BY(mutex_) = 0;
+};
+
+TEST_F(GrpcFrontTest, CallsThatNoCallerAwaitsDoNoWork) {
+  constexpr int kThreads = 4;  // Of the service
+  SlowApi api;
+  auto front = *GrpcFront::Listen({"127.0.0.1", 0}, api.function(), bus_, watchers_, agents_);
+  const auto stub = v1::Fabric::NewStub(
+      grpc::CreateChannel(ToString(front->address()), grpc::InsecureChannelCredentials()));
+  const auto call = [&](grpc::ClientContext& context) {
+    v1::ListNodesResponse response;
+    return stub->ListNodes(&context, {}, &response).error_code();
+  };
+  std::vector<std::future<grpc::StatusCode>> busy;
+  for (int i = 0; i < kThreads; ++i)
+    busy.push_back(std::async(std::launch::async, [&] {
+      grpc::ClientContext context;
+      return call(context);
+    }));
+  api.WaitForCalls(kThreads);
+  const auto call_with_deadline = [&] {
+    grpc::ClientContext context;
+    context.set_deadline(
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(200, GPR_TIMESPAN)));
+    return call(context);
+  };
+  grpc::ClientContext cancelled, last;
+  auto second = std::async(std::launch::async, [&] { return call(cancelled); });
+  EXPECT_EQ(call_with_deadline(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  cancelled.TryCancel();
+  EXPECT_EQ(second.get(), grpc::StatusCode::CANCELLED);
+  // By its end, the server has seen the cancellation.
+  EXPECT_EQ(call_with_deadline(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  auto third = std::async(std::launch::async, [&] { return call(last); });
+  api.Open();
+  for (auto& one : busy) EXPECT_EQ(one.get(), grpc::StatusCode::OK);
+  EXPECT_EQ(third.get(), grpc::StatusCode::OK);
+  front.reset();  // Waits for all calls
+  EXPECT_EQ(api.begun(), kThreads + 1);
 }
 
 TEST_F(GrpcFrontTest, FailuresKeepTheirCodeAndMessage) {

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "base/text.h"
 #include "tests/testing/jobs.h"
 #include "tests/unit/rules/judged.h"
@@ -37,6 +42,29 @@ Fleet TwoLeaves() {
 TEST(RouteToRailPeers, PassesOverTheGatewayOfThePort) {
   EXPECT_THAT(Failures(TwoLeaves()), IsEmpty());
   EXPECT_THAT(Unknowns(TwoLeaves()), IsEmpty());
+}
+
+// Otherwise each link that goes down or up would cause all ports of the rail to be judged again.
+TEST(RouteToRailPeers, TheOrderOfSubnetsDoesNotDependOnTheirPorts) {
+  const auto rule =
+      std::ranges::find(AllRules(), std::string_view("route_to_rail_peers"), &Rule::id);
+  ASSERT_NE(rule, AllRules().end());
+  const auto facts = [&](std::vector<std::pair<std::uint64_t, std::uint64_t>> subnets) {
+    ValueCounts counts;
+    for (const auto& [subnet, ports] : subnets) {
+      counts.values.push_back({.value = {subnet}, .members = ports, .any = {}});
+      counts.members += ports;
+    }
+    return (*rule)->group_rule->summarize(counts).facts;
+  };
+  EXPECT_THAT(facts({{7, 256}, {9, 256}, {5, 1}}), ElementsAre(7u, 9u));
+  EXPECT_THAT(facts({{9, 256}, {7, 255}}), ElementsAre(7u, 9u));
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> many;
+  for (std::uint64_t subnet = 0; subnet < 100; ++subnet) many.push_back({subnet, 256});
+  const std::vector<std::uint64_t> before = facts(many);
+  many[10].second = 255;
+  std::rotate(many.begin() + 10, many.begin() + 11, many.end());  // Largest first
+  EXPECT_EQ(facts(many), before);
 }
 
 TEST(RouteToRailPeers, FailsWithoutARoute) {
