@@ -1,6 +1,5 @@
-// Each row of the tables nccl_connections, nccl_setup, ucx, kernel_log, pcie, network_drivers,
-// software_stack, storage_and_switches, gpus, subnet_manager, jobs and verbs takes the lines it is
-// made for, in the versions of them that are about.
+// Each row of the message tables takes the lines it is made for, in the versions of the programs that
+// are about.
 #include "daemon/explain/message.h"
 
 #include <gtest/gtest.h>
