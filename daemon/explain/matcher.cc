@@ -71,7 +71,8 @@ Fields FieldsOf(const RE2& pattern, const std::array<re2::StringPiece, kGroupsMa
 constexpr char kErrorPattern[] =
     R"(NCCL WARN|UCX +(?:ERROR|FATAL)|\bERR [0-9A-F]{4}: |)"
     R"((?:\b(?:mlx[45]_(?:core|ib|\d+)|bnxt_(?:en|re)|ice|irdma|ionic|efa|hns\w*|infiniband|mana|)"
-    R"(qed\w*|amdgpu|pcieport|libibverbs|libfabric|ibwarn|nvidia\S*|(?:ibv|rdma|mlx5dv|efadv)_\w+)\b|)"
+    R"(qed\w*|amdgpu|pcieport|libibverbs|libfabric|ibwarn|nvidia\S*|)"
+    R"((?:ibv|rdma|mlx5dv|efadv)_\w+)\b|)"
     R"(NVRM|AER|DMAR|AMD-Vi|OpenFabrics).*)"
     R"((?i:error|fail|fatal|timeout|timed out|cannot|unable|invalid|stuck|refused|unreachable|)"
     R"(could(?: not|n't)|can't|no such))";

@@ -1,5 +1,6 @@
-// Each row of the message tables takes the lines it is made for, in the versions of the programs that
-// are about.
+// Each row of the tables nccl_connections, nccl_setup, ucx, kernel_log, pcie, network_drivers,
+// software_stack, storage_and_switches, gpus, subnet_manager, jobs, verbs and verbs_calls takes the
+// lines it is made for, in the versions of them that are about.
 #include "daemon/explain/message.h"
 
 #include <gtest/gtest.h>
