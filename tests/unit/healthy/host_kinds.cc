@@ -306,7 +306,8 @@ const std::vector<HostFleet>& HealthyFleets() {
     std::vector<HostFleet> fleets;
     std::uint32_t number = 0;
     for (const Builder& builder : kBuilders) {
-      HostFleet& fleet = fleets.emplace_back(builder.kind);
+      fleets.push_back({.kind = builder.kind});
+      HostFleet& fleet = fleets.back();
       for (std::uint32_t node = 0; node < kNodes; ++node) {
         HostTree host(++number, builder.kind.name);
         builder.build(host);
