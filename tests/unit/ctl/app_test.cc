@@ -223,8 +223,9 @@ TEST(Help, SaysTheDefaultOfEveryNumber) {
 
 TEST(Help, SaysTheDefaultsOfTheKinds) {
   FakeController controller;
+  const Said said = RunWords("probe run --help", controller);
   std::string help;
-  for (const std::string_view word : Words(RunWords("probe run --help", controller).out))
+  for (const std::string_view word : Words(said.out))
     help.append(help.empty() ? "" : " ").append(word);
   EXPECT_NE(help.find("Messages per probe. Default: 1000; 200 for gpu_memory."), help.npos) << help;
   EXPECT_NE(help.find("Interval between pings. Default: 1ms."), help.npos) << help;
