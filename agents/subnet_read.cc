@@ -37,6 +37,7 @@ Result<v1::SubnetSnapshot> ReadSubnet(const SubnetReadOptions& options) {
                                             .per_second = options.per_second}},
                         .tables = !options.topology_only,
                         .p_keys = !options.topology_only,
+                        .lanes = !options.topology_only,
                         .counters = !options.topology_only,
                         .rate_interval = options.rate_interval};
   if (!options.m_key_file.empty()) {

@@ -51,8 +51,12 @@ Result<control::SubnetContent> LiveSubnets::Decode(const control::SubnetNews& ne
   *content.info.mutable_read_at() = snapshot.finished_at();
   content.info.set_message_bytes(news.frame->data.size());
   ASSIGN_OR_RETURN(content.frame, subnet::Compress(encoded, {}));
-  if (const subnet::Subnet* const before = subnets.Live(news.subnet))
-    content.changes = subnet::ChangesBetween(*before, subnet);
+  if (const subnet::Subnet* const before = subnets.Live(news.subnet)) {
+    bool& settled = settled_[news.subnet];
+    content.changes = subnet::ChangesBetween(*before, subnet, settled);
+    settled = content.changes.total() == 0 && snapshot.changed().empty() &&
+              subnet::HaveSameLinks(*before, subnet);
+  }
   content.changes.set_subnet(news.subnet);
   subnets.PutLive(news.subnet, std::move(subnet), FromProto(snapshot.finished_at()));
   last = std::move(encoded);
@@ -66,6 +70,7 @@ bool LiveSubnets::Update(control::Controller& controller, SubnetFiles& subnets, 
     if (!news.frame) {
       subnets.DropLive(news.subnet);
       encoded_.erase(news.subnet);
+      settled_.erase(news.subnet);
       continue;
     }
     const bool first = encoded_[news.subnet].empty();

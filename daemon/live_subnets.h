@@ -25,6 +25,7 @@ class LiveSubnets {
 
   const WireCheck check_;
   std::map<std::string, std::string> encoded_;  // The last snapshots: prefixes of the next ones
+  std::map<std::string, bool> settled_;         // Nothing changed between the last two readings.
 };
 
 }  // namespace fabric

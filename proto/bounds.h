@@ -108,6 +108,10 @@ inline constexpr Bound kBounds[] = {
     // Clients
     {"calls_waiting", 1024, "calls", "Calls on the gRPC port that wait for an answer."},
     {"campaigns_running", 16, "campaigns", "Campaigns that run at one time."},
+    {"campaigns_of_caller", 8, "campaigns",
+     "Campaigns of one person or program that run at one time."},
+    {"certificates_of_caller", 8, "certificates",
+     "Certificates of one person or program that are in progress."},
     {"certificates_kept_bytes", 256 << 20, "bytes", "Certificates that are kept."},
     {"suggestions", 5, "names", "Unknown names of one request that get a suggestion."},
     // Probes on one node

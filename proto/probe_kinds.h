@@ -38,7 +38,7 @@ std::vector<const google::protobuf::FieldDescriptor*> FieldsWithFlags(
 const google::protobuf::FieldDescriptor* FieldOfFlag(const google::protobuf::Descriptor& kind,
                                                      std::string_view flag);
 
-// A number of the settings of a kind, or the default that 0 stands for.
+// A number in the settings of a probe kind. If it is 0, its default.
 std::uint32_t NumberOf(const google::protobuf::Message& settings, std::string_view field);
 
 // Sets the kind with default settings, which are returned.

@@ -7,9 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
-#include "subnet/mad/attributes.h"
 #include "subnet/plan.h"
+#include "subnet/port_counters.h"
 #include "subnet/words.h"
 
 namespace fabric::subnet {
@@ -23,15 +24,17 @@ std::string Words(const PlannedCable& cable) {
 
 class Changes {
  public:
-  void Add(v1::CableChangeKind kind, std::string before, std::string now, std::uint32_t flaps = 0) {
+  void Add(v1::SubnetChangeKind kind, std::string before, std::string now,
+           std::uint32_t flaps = 0) {
     event_.set_total(event_.total() + 1);
     if (event_.changes_size() == kChangesMax) return;
-    v1::CableChange& change = *event_.add_changes();
+    v1::SubnetChange& change = *event_.add_changes();
     change.set_kind(kind);
     change.set_before(std::move(before));
     change.set_now(std::move(now));
     change.set_flaps(flaps);
   }
+  bool empty() const { return event_.total() == 0; }
   v1::SubnetEvent Take() { return std::move(event_); }
 
  private:
@@ -47,13 +50,6 @@ std::set<std::string> SilentEnds(const Subnet& subnet) {
   return silent;
 }
 
-// 0 after the counters were cleared.
-std::uint32_t Increase(const PortDetails& details, Counter counter) {
-  const std::uint32_t first = (*details.first_counters)[static_cast<std::size_t>(counter)];
-  const std::uint32_t last = (*details.counters)[static_cast<std::size_t>(counter)];
-  return last > first ? last - first : 0;
-}
-
 // nullptr: not two values of the counters.
 const PortDetails* CountedTwice(const Subnet& subnet, End end) {
   const PortDetails* const details = subnet.DetailsOf(subnet.port(end));
@@ -65,7 +61,32 @@ const PortDetails* CountedTwice(const Subnet& subnet, End end) {
 // Times that the link of the end was down since the reading before.
 std::uint32_t FlapsOf(const Subnet& subnet, End end) {
   const PortDetails* const details = CountedTwice(subnet, end);
-  return details == nullptr ? 0 : Increase(*details, Counter::kLinkDowned);
+  if (details == nullptr) return 0;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(Increase(*details, Counter::kLinkDowned), 0xffffffff));
+}
+
+// From the manager that a subnet has; empty: none, or more than one.
+std::string MasterWords(const Subnet& subnet) {
+  const Manager* const master = subnet.Master();
+  return master == nullptr ? std::string() : PortGuidWords(subnet, master->port_guid);
+}
+
+// Switches whose tables differ, with the number of LIDs.
+std::vector<std::string> OtherRoutes(const Subnet& before, const Subnet& now) {
+  std::vector<std::string> switches;
+  for (const Node& node : now.nodes()) {
+    const Node& old = before.node(before.FindGuid(node.guid));
+    if (old.routes == node.routes || old.routes.empty() || node.routes.empty()) continue;
+    std::size_t lids = 0;
+    for (std::uint32_t lid = 1; lid < std::max(old.routes.size(), node.routes.size()); ++lid) {
+      const std::uint8_t was = old.RouteTo(lid);
+      const std::uint8_t is = node.RouteTo(lid);
+      lids += was != is && was != kUnknownRoute && is != kUnknownRoute ? 1 : 0;
+    }
+    if (lids > 0) switches.push_back(Format("{} ({})", NodeWords(node), Plural(lids, "LID")));
+  }
+  return switches;
 }
 
 constexpr int kCountsMax = 4;
@@ -73,7 +94,8 @@ constexpr int kCountsMax = 4;
 // Errors of another link, and load, are not those of the port.
 bool IsErrorOfPort(Counter counter) {
   return counter != Counter::kReceiveRemotePhysicalErrors &&
-         counter != Counter::kReceiveSwitchRelayErrors && counter != Counter::kVl15Dropped;
+         counter != Counter::kReceiveSwitchRelayErrors && counter != Counter::kVl15Dropped &&
+         counter != Counter::kTransmitWait;
 }
 
 // Without counts: no errors, or not known.
@@ -82,7 +104,7 @@ v1::SubnetPortErrors ErrorsOf(const Subnet& subnet, End end) {
   const PortDetails* const details = CountedTwice(subnet, end);
   if (details == nullptr) return errors;
   for (const CounterField& field : CounterFields()) {
-    const std::uint32_t increase = Increase(*details, field.counter);
+    const std::uint64_t increase = Increase(*details, field.counter);
     if (increase == 0 || !IsErrorOfPort(field.counter)) continue;
     v1::SubnetErrorCount& count = *errors.add_counts();
     count.set_counter(std::string(field.name));
@@ -109,22 +131,43 @@ double RateOf(const v1::SubnetPortErrors& errors) {
 
 }  // namespace
 
-v1::SubnetEvent ChangesBetween(const Subnet& before, const Subnet& now) {
+bool HaveSameLinks(const Subnet& before, const Subnet& now) {
+  if (before.nodes().size() != now.nodes().size()) return false;
+  for (const Node& node : now.nodes()) {
+    const std::uint32_t index = before.FindGuid(node.guid);
+    if (index == kNoNode) return false;
+    const auto same = [&](const Port& a, const Port& b) {
+      const bool connected = b.peer != kNoNode;
+      return a.state == b.state && a.lid == b.lid && (a.peer != kNoNode) == connected &&
+             (!connected ||
+              (a.peer_port == b.peer_port && before.node(a.peer).guid == now.node(b.peer).guid));
+    };
+    if (!std::ranges::equal(before.node(index).ports, node.ports, same)) return false;
+  }
+  return true;
+}
+
+v1::SubnetEvent ChangesBetween(const Subnet& before, const Subnet& now, bool settled) {
   Changes changes;
   const PlanComparison found = Compare(PlanOf({}, before), now);
   for (const Miswired& each : found.miswired)
-    changes.Add(v1::CABLE_CHANGE_KIND_MOVED, Words(each.planned),
+    changes.Add(v1::SUBNET_CHANGE_KIND_MOVED, Words(each.planned),
                 CableWords(now, {each.end, each.actual}));
   const std::set<std::string> silent = SilentEnds(now);
   for (const PlannedCable& each : found.missing)
     if (!silent.contains(ToString(each.from)) && !silent.contains(ToString(each.to)))
-      changes.Add(v1::CABLE_CHANGE_KIND_GONE, Words(each), {});
+      changes.Add(v1::SUBNET_CHANGE_KIND_GONE, Words(each), {});
   for (const Cable& each : found.unplanned)
-    changes.Add(v1::CABLE_CHANGE_KIND_NEW, {}, CableWords(now, each));
+    changes.Add(v1::SUBNET_CHANGE_KIND_NEW, {}, CableWords(now, each));
   for (const Cable& each : now.Cables())
     if (const std::uint32_t flaps = std::max(FlapsOf(now, each.from), FlapsOf(now, each.to));
         flaps > 0)
-      changes.Add(v1::CABLE_CHANGE_KIND_FLAPPED, {}, CableWords(now, each), flaps);
+      changes.Add(v1::SUBNET_CHANGE_KIND_FLAPPED, {}, CableWords(now, each), flaps);
+  if (before.reading() && now.reading() && MasterWords(before) != MasterWords(now))
+    changes.Add(v1::SUBNET_CHANGE_KIND_MASTER, MasterWords(before), MasterWords(now));
+  if (settled && changes.empty() && HaveSameLinks(before, now))
+    if (const std::vector<std::string> switches = OtherRoutes(before, now); !switches.empty())
+      changes.Add(v1::SUBNET_CHANGE_KIND_ROUTES, {}, ListSome(switches, 4));
   return changes.Take();
 }
 

@@ -90,6 +90,16 @@ bool Subnet::HasRoutes() const {
   return std::ranges::any_of(nodes_, [](const Node& node) { return !node.routes.empty(); });
 }
 
+const Manager* Subnet::Master() const {
+  const Manager* master = nullptr;
+  for (const Manager& manager : managers_) {
+    if (manager.state != ManagerState::kMaster) continue;
+    if (master != nullptr) return nullptr;
+    master = &manager;
+  }
+  return master;
+}
+
 std::size_t Subnet::CountNodes(NodeType type) const {
   return static_cast<std::size_t>(std::ranges::count(nodes_, type, &Node::type));
 }

@@ -62,18 +62,27 @@ struct End {
   friend auto operator<=>(const End&, const End&) = default;
 };
 
-// Error counters of a port, in the order of the enum Counter (subnet/mad/attributes.h).
-inline constexpr std::size_t kCounters = 12;
-using CounterValues = std::array<std::uint32_t, kCounters>;
+// Counters of a port, in the order of the enum Counter (subnet/mad/attributes.h).
+inline constexpr std::size_t kCounters = 13;
+using CounterValues = std::array<std::uint64_t, kCounters>;
+
+// Virtual lane of each service level. Lane 15: packets of the level are dropped.
+inline constexpr std::size_t kServiceLevels = 16;
+inline constexpr std::uint8_t kDropLane = 15;
+using LaneOfLevel = std::array<std::uint8_t, kServiceLevels>;
 
 // What only a reader of the subnet knows of a port.
 struct PortDetails {
   std::optional<std::vector<std::uint16_t>> p_keys;
-  bool enforces_partitions = false;  // Of a switch port
-  std::uint16_t mtu = 0;             // Of the link in bytes; 0: unknown
-  std::uint8_t lanes = 0;            // Operational data lanes; 0: unknown
+  bool enforces_partitions = false;          // Of a switch port
+  std::uint16_t mtu = 0;                     // Of the link in bytes; 0: unknown
+  std::uint8_t lanes = 0;                    // Operational data lanes; 0: unknown
+  std::optional<LaneOfLevel> lane_of_level;  // Of packets that leave by the port
+  // A bit for each lane with a weight above 0 in one of the arbitration tables; 0: not read
+  std::uint16_t served_lanes = 0;
   std::optional<CounterValues> counters;
   std::optional<CounterValues> first_counters;  // Earlier by `between`
+  bool wide_counters = false;                   // Of 64 bits: they have no maximum.
   std::chrono::nanoseconds between{};
 };
 
@@ -106,7 +115,11 @@ struct Node {
   std::string description;
   std::vector<Port> ports;           // By number; port 0 is the management port of a switch.
   std::vector<std::uint8_t> routes;  // Linear forwarding table of a switch by LID; empty: not read
-  bool routes_complete = false;      // LIDs above the table have no route; else they are unknown.
+  // The lane also depends on the input port. It was read for one switch of each model.
+  bool lanes_by_input = false;
+  // Of a switch: PortXmitWait counts times of this many symbols, plus 1.
+  std::optional<std::uint8_t> tick;
+  bool routes_complete = false;  // LIDs above the table have no route; else they are unknown.
 
   std::uint8_t RouteTo(std::uint32_t lid) const {
     if (lid < routes.size()) return routes[lid];
@@ -189,6 +202,8 @@ class Subnet {
   // Cables that one end lists, while the section of the other node does not.
   const std::vector<Cable>& one_sided() const { return one_sided_; }
   const std::vector<Manager>& managers() const { return managers_; }
+  // nullptr: no manager or more than one is master.
+  const Manager* Master() const;
   // nullptr: no source has them.
   const PortDetails* DetailsOf(const Port& port) const {
     return port.details < details_.size() ? &details_[port.details] : nullptr;

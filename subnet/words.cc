@@ -53,6 +53,13 @@ std::string CableWords(const Subnet& subnet, const Cable& cable) {
   return Format("{} - {}", EndWords(subnet, cable.from), EndWords(subnet, cable.to));
 }
 
+std::string PortGuidWords(const Subnet& subnet, std::uint64_t guid) {
+  for (std::uint32_t node = 0; node < subnet.nodes().size(); ++node)
+    for (std::uint32_t port = 0; port < subnet.node(node).ports.size(); ++port)
+      if (subnet.node(node).ports[port].guid == guid) return EndWords(subnet, {node, port});
+  return GuidText(guid);
+}
+
 std::string GuidText(std::uint64_t guid) {
   return Format("0x{:016x}", guid);
 }

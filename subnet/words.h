@@ -23,6 +23,8 @@ std::string EndWords(const Subnet& subnet, End end);  // switch "leaf-3" port 17
 // switch "leaf-3" port 17 - node "gpu-7" mlx5_2 port 1
 std::string CableWords(const Subnet& subnet, const Cable& cable);
 
+// The port with this GUID, in words; the GUID if the subnet has no such port.
+std::string PortGuidWords(const Subnet& subnet, std::uint64_t guid);
 std::string GuidText(std::uint64_t guid);  // "0x0002c9020046c588"
 
 }  // namespace fabric::subnet

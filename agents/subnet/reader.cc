@@ -33,19 +33,19 @@ std::string TextOf(const MadData& data) {
   return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
-bool IsSwitch(const v1::SubnetNode& node) {
-  return node.type() == v1::SUBNET_NODE_TYPE_SWITCH;
-}
-
 // What an order reads, for the list of what was not covered.
 std::string_view KindOf(const Order& order) {
-  if (order.mad_class == MadClass::kPerformance)
-    return order.attribute == Attribute::kClassPortInfo ? "counters: capabilities" : "counters";
+  if (order.mad_class == MadClass::kPerformance) {
+    if (order.attribute == Attribute::kClassPortInfo) return "counters: capabilities";
+    return order.attribute == Attribute::kPortSamplesControl ? "unit of PortXmitWait" : "counters";
+  }
   switch (order.attribute) {
     case Attribute::kNodeDescription: return "node descriptions";
     case Attribute::kSwitchInfo: return "SwitchInfo";
     case Attribute::kPortInfo: return "PortInfo";
     case Attribute::kPKeyTable: return "P_Key tables";
+    case Attribute::kSlToVl: return "SL-to-VL tables";
+    case Attribute::kVlArbitration: return "VL arbitration tables";
     case Attribute::kForwardingTable: return "blocks of forwarding tables";
     case Attribute::kSubnetManagerInfo: return "states of subnet managers";
     default: return "nodes";
@@ -136,6 +136,7 @@ Result<v1::SubnetSnapshot> SubnetReader::Read(const std::stop_token& stop) {
   AskManagers();
   if (options_.tables) AskTables();
   if (options_.p_keys) AskPartitions();
+  if (options_.lanes) AskLanes();
   RETURN_IF_ERROR(Run(stop));
   if (options_.counters && !own_active_)
     NotCovered("counters: the port of the reader is not ACTIVE");
@@ -298,38 +299,7 @@ void SubnetReader::OnManager(const Order& order, const MadData& data) {
   manager.set_priority(info->priority);
   manager.set_state(info->state);
   manager.set_activity(info->activity);
-}
-
-void SubnetReader::OnPerformance(const Order& order, const MadData& data) {
-  if (order.attribute == Attribute::kClassPortInfo) {
-    known_[order.at.node].extended_counters =
-        (subnet::ReadCapabilities(data).value_or(0) & subnet::kExtendedCounters) != 0;
-    return;
-  }
-  v1::SubnetPort& port = PortAt(order.at);
-  if (data[1] != order.at.port) {
-    ++lost_by_kind_["counters: answers for another port"];
-    return;
-  }
-  v1::SubnetCounters& counters = *port.mutable_counters();
-  if (order.attribute == Attribute::kPortCountersExtended) {
-    counters.set_port_counters_extended(TextOf(data));
-    return;
-  }
-  if (second_ && port.has_counters() && !port.has_first_counters()) {
-    *port.mutable_first_counters() = counters;
-    counters.clear_port_counters_extended();
-  }
-  const auto& drops =
-      subnet::CounterFields()[static_cast<std::size_t>(subnet::Counter::kVl15Dropped)];
-  const auto dropped = subnet::ReadCounter(data, drops).value_or(0);
-  const auto before = subnet::ReadCounter(subnet::BytesOf(counters.port_counters()), drops);
-  if (before && dropped > *before) {
-    made_.set_vl15_dropped(made_.vl15_dropped() + dropped - *before);
-    window_.pace().OnDropped(clock_.Now().steady);
-  }
-  *counters.mutable_at() = ToProto(clock_.Now().wall);
-  counters.set_port_counters(TextOf(data));
+  managers_.push_back({.route = RouteOf(order), .info = *info});
 }
 
 void SubnetReader::OnFailure(const Done& done) {
@@ -354,7 +324,7 @@ void SubnetReader::OnDone(const Done& done) {
   const Order& order = done.order;
   if (done.outcome != Outcome::kAnswered) return OnFailure(done);
   const MadData& data = done.answer.data;
-  if (order.mad_class == MadClass::kPerformance) return OnPerformance(order, data);
+  if (order.mad_class == MadClass::kPerformance) return OnPerformance(order, done.answer);
   switch (order.attribute) {
     case Attribute::kNodeInfo: return OnNodeInfo(order, *subnet::ReadNodeInfo(data));
     case Attribute::kNodeDescription:
@@ -364,19 +334,23 @@ void SubnetReader::OnDone(const Done& done) {
     case Attribute::kSwitchInfo: return OnSwitchInfo(order, data);
     case Attribute::kForwardingTable: return OnBlock(order, data);
     case Attribute::kPKeyTable: return OnPKeys(order, data);
+    case Attribute::kSlToVl: return OnSlToVl(order, data);
+    case Attribute::kVlArbitration: return OnArbitration(order, data);
     case Attribute::kSubnetManagerInfo: return OnManager(order, data);
     default: return;
   }
 }
 
 Result<v1::SubnetSnapshot> ReadUnchanged(MadTransport& transport, const Clock& clock,
-                                         const ReaderOptions& options,
-                                         const std::stop_token& stop) {
+                                         const ReaderOptions& options, const std::stop_token& stop,
+                                         std::vector<ManagerAt>* managers) {
   constexpr int kReadingsMax = 3;
-  Result<v1::SubnetSnapshot> snapshot = SubnetReader(transport, clock, options).Read(stop);
-  for (int i = 1; i < kReadingsMax && snapshot.ok() && !snapshot->changed().empty(); ++i)
-    snapshot = SubnetReader(transport, clock, options).Read(stop);
-  return snapshot;
+  for (int i = 1;; ++i) {
+    SubnetReader reader(transport, clock, options);
+    Result<v1::SubnetSnapshot> snapshot = reader.Read(stop);
+    if (managers != nullptr) *managers = reader.managers();
+    if (i == kReadingsMax || !snapshot.ok() || snapshot->changed().empty()) return snapshot;
+  }
 }
 
 }  // namespace fabric::agent

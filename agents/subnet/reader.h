@@ -24,11 +24,24 @@ struct ReaderOptions {
   std::uint64_t m_key = 0;
   bool tables = true;
   bool p_keys = true;
+  bool lanes = true;  // SLtoVLMappingTable and VLArbitrationTable
   bool counters = true;
   // Between two reads of the counters; 0: they are read once, and rates are unknown.
   Duration rate_interval{};
   // Called at most twice a second.
   std::function<void(const v1::SubnetSnapshot& so_far, std::uint64_t mads)> on_progress = {};
+};
+
+inline bool IsSwitch(const v1::SubnetNode& node) {
+  return node.type() == v1::SUBNET_NODE_TYPE_SWITCH;
+}
+
+using DirectedRoute = std::vector<std::uint8_t>;  // Ports out, from the node of the reader
+
+// A subnet manager that answered, and how to ask it again.
+struct ManagerAt {
+  DirectedRoute route;
+  subnet::ManagerInfo info;
 };
 
 class SubnetReader {
@@ -41,15 +54,17 @@ class SubnetReader {
 
   // Reads the subnet once. UNAVAILABLE when the own port does not answer, CANCELLED when stopped.
   Result<v1::SubnetSnapshot> Read(const std::stop_token& stop);
+  // Of the last Read().
+  const std::vector<ManagerAt>& managers() const { return managers_; }
 
  private:
-  using Route = std::vector<std::uint8_t>;  // Ports out, from this node
+  using Route = DirectedRoute;
   struct Known {
     Route route;                                 // The first that was found
     std::map<std::uint32_t, Route> routes = {};  // Of the ports of an adapter
     std::uint16_t p_keys = 0;                    // Size of the table
     std::uint16_t lid = 0;                       // Of a switch
-    bool extended_counters = false;
+    bool wide_counters = false;
   };
 
   MadPacket Compose(const Order& order, std::uint32_t transaction) const;
@@ -63,6 +78,8 @@ class SubnetReader {
 
   void AskTables();
   void AskPartitions();
+  void AskLanes();
+  void AskLanesOf(subnet::End at, bool all_inputs);
   void AskManagers();
   void AskCapabilities();
   void AskCounters();
@@ -73,9 +90,12 @@ class SubnetReader {
   void OnNodeInfo(const Order& order, const subnet::NodeInfo& info);
   void OnPortInfo(const Order& order, const subnet::MadData& data);
   void OnSwitchInfo(const Order& order, const subnet::MadData& data);
-  void OnPerformance(const Order& order, const subnet::MadData& data);
+  void OnPerformance(const Order& order, const subnet::MadAnswer& answer);
+  void OnCounters(const Order& order, const subnet::MadAnswer& answer);
   void OnBlock(const Order& order, const subnet::MadData& data);
   void OnPKeys(const Order& order, const subnet::MadData& data);
+  void OnSlToVl(const Order& order, const subnet::MadData& data);
+  void OnArbitration(const Order& order, const subnet::MadData& data);
   void OnManager(const Order& order, const subnet::MadData& data);
   std::uint32_t AddNode(const subnet::NodeInfo& info, Route route);
   void Connect(subnet::End from, subnet::End to);
@@ -92,6 +112,7 @@ class SubnetReader {
   std::unordered_map<std::uint64_t, std::uint32_t> by_guid_;
   std::size_t ports_ = 0;
   std::map<std::string, std::uint64_t> lost_by_kind_;
+  std::vector<ManagerAt> managers_;
   bool own_answered_ = false;
   bool own_active_ = false;
   bool again_ = false;   // SwitchInfo is read for the second time.
@@ -100,8 +121,10 @@ class SubnetReader {
   SteadyTime progress_at_{};
 };
 
-// Reads the subnet again when it changed meanwhile, at most twice. Errors of SubnetReader::Read.
+// Reads the subnet again when it changed meanwhile, at most twice. `managers`: those that answered.
+// Errors of SubnetReader::Read.
 Result<v1::SubnetSnapshot> ReadUnchanged(MadTransport& transport, const Clock& clock,
-                                         const ReaderOptions& options, const std::stop_token& stop);
+                                         const ReaderOptions& options, const std::stop_token& stop,
+                                         std::vector<ManagerAt>* managers = nullptr);
 
 }  // namespace fabric::agent

@@ -11,7 +11,6 @@ namespace {
 
 using subnet::Attribute;
 using subnet::End;
-using subnet::MadClass;
 
 constexpr std::uint32_t kLidsInBlock = 64;
 constexpr std::uint32_t kKeysInBlock = 32;
@@ -22,10 +21,6 @@ subnet::Bytes ViewOf(const std::string& text) {
 
 std::uint32_t Blocks(std::uint32_t entries, std::uint32_t of_block) {
   return (entries + of_block - 1) / of_block;
-}
-
-bool IsSwitchNode(const v1::SubnetNode& node) {
-  return node.type() == v1::SUBNET_NODE_TYPE_SWITCH;
 }
 
 }  // namespace
@@ -55,9 +50,9 @@ void SubnetReader::AskPartitions() {
     const v1::SubnetNode& made = made_.nodes(static_cast<int>(node));
     const auto info = subnet::ReadSwitchInfo(ViewOf(made.switch_info()));
     for (const v1::SubnetPort& port : made.ports()) {
-      const bool of_adapter = port.peer() != 0 && !IsSwitchNode(made) && port.number() != 0;
+      const bool of_adapter = port.peer() != 0 && !IsSwitch(made) && port.number() != 0;
       const bool at_adapter = info && port.peer() != 0 && port.number() != 0 &&
-                              !IsSwitchNode(made_.nodes(static_cast<int>(port.peer() - 1)));
+                              !IsSwitch(made_.nodes(static_cast<int>(port.peer() - 1)));
       if (!of_adapter && !at_adapter) continue;
       const std::uint32_t keys = of_adapter ? known_[node].p_keys : info->p_keys;
       const std::uint32_t high = of_adapter ? 0 : port.number() << 16;
@@ -75,29 +70,6 @@ void SubnetReader::AskManagers() {
       if (const auto info = subnet::ReadPortInfo(ViewOf(port.port_info()));
           info && info->runs_manager)
         Ask({.attribute = Attribute::kSubnetManagerInfo, .at = {node, port.number()}});
-}
-
-void SubnetReader::AskCapabilities() {
-  for (std::uint32_t node = 0; node < known_.size(); ++node)
-    if (known_[node].lid != 0)
-      Ask({.mad_class = MadClass::kPerformance,
-           .attribute = Attribute::kClassPortInfo,
-           .at = {node, 0}});
-}
-
-void SubnetReader::AskCounters() {
-  for (std::uint32_t node = 0; node < known_.size(); ++node) {
-    if (known_[node].lid == 0) continue;
-    for (const v1::SubnetPort& port : made_.nodes(static_cast<int>(node)).ports()) {
-      if (port.number() == 0 || port.peer() == 0) continue;
-      const End at{node, port.number()};
-      Ask({.mad_class = MadClass::kPerformance, .attribute = Attribute::kPortCounters, .at = at});
-      if (known_[node].extended_counters)
-        Ask({.mad_class = MadClass::kPerformance,
-             .attribute = Attribute::kPortCountersExtended,
-             .at = at});
-    }
-  }
 }
 
 void SubnetReader::AskSwitches() {

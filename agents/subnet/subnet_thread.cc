@@ -77,7 +77,21 @@ void SubnetThread::Follow(const v1::SubnetOrder& order, const std::stop_token& s
       part.set_error(done.message());
       Send(order, std::move(part));
     }
-    Pause(begun + interval - clock_.Now().steady, stop);
+    Wait(reading, order, begun + interval, stop);
+  }
+}
+
+void SubnetThread::Wait(const Reading& reading, const v1::SubnetOrder& order, SteadyTime until,
+                        const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const Duration left = until - clock_.Now().steady;
+    Pause(std::min(left, kManagersInterval), stop);
+    if (left <= kManagersInterval || stop.stop_requested()) return;
+    if (!reading.watch) continue;
+    const auto transport = options_.open(order.device(), order.port());
+    if (!transport.ok()) continue;  // The next reading reports it.
+    const Result<bool> changed = reading.watch->HaveManagersChanged(**transport, stop);
+    if (!changed.ok() || *changed) return;
   }
 }
 

@@ -36,6 +36,10 @@ class SubnetThread {
   // Between two parts of one snapshot: 1 MiB in a second.
   static constexpr Duration kBetweenParts = std::chrono::milliseconds(250);
 
+  // Between two questions to the subnet managers, whose change makes the next reading begin at
+  // once.
+  static constexpr Duration kManagersInterval = std::chrono::seconds(10);
+
   // `send` is called by the thread.
   SubnetThread(SubnetThreadOptions options, const Clock& clock,
                std::function<void(const v1::AgentMessage&)> send);
@@ -56,6 +60,9 @@ class SubnetThread {
   void Follow(const v1::SubnetOrder& order, const std::stop_token& stop);
   Result<v1::SubnetSnapshot> ReadNext(Reading& reading, const v1::SubnetOrder& order,
                                       const std::stop_token& stop) const;
+  // Until the next reading is due: at `until`, or earlier when a subnet manager changed.
+  void Wait(const Reading& reading, const v1::SubnetOrder& order, SteadyTime until,
+            const std::stop_token& stop);
   Status ReadAndSend(Reading& reading, const v1::SubnetOrder& order, const std::stop_token& stop);
   void Send(const v1::SubnetOrder& order, const subnet::Frame& frame, const std::stop_token& stop);
   void Send(const v1::SubnetOrder& order, v1::SubnetPart part);

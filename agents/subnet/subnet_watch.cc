@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -10,14 +11,14 @@
 namespace fabric::agent {
 namespace {
 
-// Whether forwarding tables and P_Keys that were read with `one` still hold in `other`. Links, LIDs
-// and sizes of tables show that a subnet manager changed them.
+// Whether the tables that were read with `one` still hold in `other`. Links, LIDs and sizes of
+// tables show that a subnet manager changed them.
 bool SameRoutingInputs(const v1::SubnetPort& one, const v1::SubnetPort& other) {
   const auto before = subnet::ReadPortInfo(subnet::BytesOf(one.port_info()));
   const auto after = subnet::ReadPortInfo(subnet::BytesOf(other.port_info()));
   return one.number() == other.number() && one.peer() == other.peer() &&
          one.peer_port() == other.peer_port() && before && after && before->lid == after->lid &&
-         before->state == after->state;
+         before->state == after->state && before->lanes == after->lanes;
 }
 
 bool SameRoutingInputs(const v1::SubnetNode& one, const v1::SubnetNode& other) {
@@ -43,9 +44,29 @@ void CopyTables(const v1::SubnetSnapshot& from, v1::SubnetSnapshot& to) {
     v1::SubnetNode& node = *to.mutable_nodes(n);
     node.set_routes(source.routes());
     *node.mutable_blocks_not_read() = source.blocks_not_read();
-    for (int p = 0; p < source.ports_size(); ++p)
-      node.mutable_ports(p)->set_p_keys(source.ports(p).p_keys());
+    node.set_sl_to_vl_by_input(source.sl_to_vl_by_input());
+    if (source.has_tick()) node.set_tick(source.tick());
+    for (int p = 0; p < source.ports_size(); ++p) {
+      v1::SubnetPort& port = *node.mutable_ports(p);
+      port.set_p_keys(source.ports(p).p_keys());
+      port.set_sl_to_vl(source.ports(p).sl_to_vl());
+      port.set_vl_arbitration(source.ports(p).vl_arbitration());
+    }
   }
+}
+
+// Port GUIDs of the masters.
+std::set<std::uint64_t> MastersOf(const v1::SubnetSnapshot& snapshot) {
+  std::set<std::uint64_t> masters;
+  for (const v1::SubnetManagerState& manager : snapshot.managers())
+    if (manager.state() == static_cast<std::uint32_t>(subnet::ManagerState::kMaster))
+      masters.insert(manager.port_guid());
+  return masters;
+}
+
+bool IsSame(const subnet::ManagerInfo& one, const subnet::ManagerInfo& other) {
+  return one.port_guid == other.port_guid && one.priority == other.priority &&
+         one.state == other.state;
 }
 
 // Sorts the nodes by GUID: the order of the answers differs from reading to reading.
@@ -108,10 +129,10 @@ SubnetWatch::SubnetWatch(const Clock& clock, ReaderOptions options)
     : clock_(clock), options_(std::move(options)) {}
 
 Result<v1::SubnetSnapshot> SubnetWatch::ReadOnce(MadTransport& transport, bool tables,
-                                                 const std::stop_token& stop) const {
+                                                 const std::stop_token& stop) {
   ReaderOptions options = options_;
-  options.tables = options.p_keys = tables;
-  Result<v1::SubnetSnapshot> snapshot = ReadUnchanged(transport, clock_, options, stop);
+  options.tables = options.p_keys = options.lanes = tables;
+  Result<v1::SubnetSnapshot> snapshot = ReadUnchanged(transport, clock_, options, stop, &managers_);
   if (snapshot.ok()) SortNodes(*snapshot);
   return snapshot;
 }
@@ -120,7 +141,9 @@ Result<v1::SubnetSnapshot> SubnetWatch::Read(MadTransport& transport, const std:
   const SteadyTime now = clock_.Now().steady;
   bool tables = !last_ || now - tables_at_ >= kTablesAge || !last_->contradictions().empty();
   ASSIGN_OR_RETURN(v1::SubnetSnapshot snapshot, ReadOnce(transport, tables, stop));
-  if (!tables && !SameRoutingInputs(*last_, snapshot)) {
+  const bool other =
+      last_ && (MastersOf(*last_) != MastersOf(snapshot) || !SameRoutingInputs(*last_, snapshot));
+  if (!tables && other) {
     tables = true;
     ASSIGN_OR_RETURN(snapshot, ReadOnce(transport, tables, stop));
   }
@@ -130,10 +153,32 @@ Result<v1::SubnetSnapshot> SubnetWatch::Read(MadTransport& transport, const std:
     tables_at_ = now;
   else
     CopyTables(*last_, snapshot);
-  // Tables of a subnet that changed meanwhile are read again.
-  if (!snapshot.changed().empty()) tables_at_ = {};
+  // The subnet manager may write other tables after a change: they are read again next time.
+  if (!snapshot.changed().empty() || other) tables_at_ = {};
   last_ = snapshot;
   return snapshot;
+}
+
+Result<bool> SubnetWatch::HaveManagersChanged(MadTransport& transport,
+                                              const std::stop_token& stop) const {
+  Window window(transport, options_.window, [this](const Order& order, std::uint32_t transaction) {
+    return MadPacket{.mad = subnet::Encode({.attribute = order.attribute,
+                                            .transaction = transaction,
+                                            .m_key = options_.m_key,
+                                            .route = managers_[order.at.node].route})};
+  });
+  for (std::uint32_t i = 0; i < managers_.size(); ++i)
+    (void)window.Ask({.attribute = subnet::Attribute::kSubnetManagerInfo, .at = {i, 0}});
+  std::vector<Done> done;
+  while (!window.idle()) {
+    if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
+    RETURN_IF_ERROR(window.Step(clock_.Now().steady, std::chrono::milliseconds(100), done));
+  }
+  return std::ranges::any_of(done, [this](const Done& each) {
+    const auto info = subnet::ReadManagerInfo(each.answer.data);
+    return each.outcome != Outcome::kAnswered || !info ||
+           !IsSame(*info, managers_[each.order.at.node].info);
+  });
 }
 
 }  // namespace fabric::agent

@@ -11,6 +11,7 @@
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
 #include "ctl/tables/result_tables.h"
+#include "ctl/tables/subnet_change.h"
 #include "proto/events.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
@@ -45,7 +46,7 @@ constexpr Option kEventsOptions[] = {
 };
 
 constexpr std::size_t kPortsShown = 8;
-constexpr std::size_t kCablesShown = 4;
+constexpr std::size_t kChangesShown = 4;
 
 std::string Measured(const v1::ProbeResult& result) {
   std::string text(StatusWord(result));
@@ -59,18 +60,6 @@ std::string Measured(const v1::ProbeResult& result) {
 std::string LifeSuffix(const v1::Finding& finding) {
   const std::string life = LifeCell(finding);
   return life == kAbsent ? std::string() : Format(" ({})", life);
-}
-
-std::string CableText(const v1::CableChange& change) {
-  switch (change.kind()) {
-    case v1::CABLE_CHANGE_KIND_MOVED:
-      return Format("moved: {}, before {}", change.now(), change.before());
-    case v1::CABLE_CHANGE_KIND_GONE: return "gone: " + change.before();
-    case v1::CABLE_CHANGE_KIND_NEW: return "new: " + change.now();
-    case v1::CABLE_CHANGE_KIND_FLAPPED:
-      return Format("down {}: {}", Plural(change.flaps(), "time"), change.now());
-    default: return "unknown change; upgrade fabricctl";
-  }
 }
 
 // Subject, and what happened.
@@ -117,9 +106,10 @@ std::vector<std::string> Describe(const v1::Event& event) {
     case v1::Event::kSubnet: {
       const v1::SubnetEvent& subnet = event.subnet();
       std::vector<std::string> changes;
-      for (const v1::CableChange& change : subnet.changes()) changes.push_back(CableText(change));
-      return {subnet.subnet(), Format("{}: {}", Plural(subnet.total(), "cable change"),
-                                      ListSome(changes, kCablesShown, subnet.total()))};
+      for (const v1::SubnetChange& change : subnet.changes())
+        changes.push_back(SubnetChangeText(change));
+      return {subnet.subnet(), Format("{}: {}", Plural(subnet.total(), "change"),
+                                      ListSome(changes, kChangesShown, subnet.total()))};
     }
     case v1::Event::kGap: return {std::string(kAbsent), event.gap().reason()};
     case v1::Event::BODY_NOT_SET: break;

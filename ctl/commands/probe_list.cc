@@ -27,6 +27,7 @@ Result<Output> RunProbeList(Client& client, const Arguments& arguments, Stream& 
                           {.title = "STATE", .coloured = true},
                           {.title = "AGE", .right_aligned = true},
                           {.title = "KINDS"},
+                          {.title = "AUTHOR", .wide_only = true},
                           {.title = "STARTED", .wide_only = true},
                           {.title = "ENDED", .wide_only = true},
                           {.title = "ROUNDS", .right_aligned = true},
@@ -40,7 +41,7 @@ Result<Output> RunProbeList(Client& client, const Arguments& arguments, Stream& 
     table.rows.push_back(
         {Cell(campaign.id()), Cell(Name(campaign.state())),
          AgeCell(campaign.started_at(), stream.Now()), KindsCell(campaign.spec()),
-         ToString(campaign.started_at()), ToString(campaign.ended_at()),
+         Cell(campaign.author()), ToString(campaign.started_at()), ToString(campaign.ended_at()),
          Format("{}", campaign.rounds()), Format("{}", campaign.probes_planned()),
          Format("{}", campaign.probes_ok()), Format("{}", campaign.probes_failed()),
          Format("{}", campaign.probes_cancelled()), Format("{}", campaign.skipped_size())});

@@ -102,7 +102,8 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
             .open_findings = [this] { return findings.Failing(); },
             .located = located},
            sessions, store.epoch(), now),
-      subnets(options.subnet_interval, sites, sessions) {
+      subnets(options.subnet_interval, sites, sessions),
+      subnet_histories(outbox) {
   fleet.SetProfile(&options.profile);
   fleet.Listen([this](const std::string& name, const fleet::NodeRecord* record) {
     job_classes.OnNode(name);
@@ -148,6 +149,7 @@ Status Controller::Load(Moment now) {
   ASSIGN_OR_RETURN(std::vector<v1::GetCertificateResponse> certificates,
                    store.Certificates(Certificates::kKeptMax));
   ASSIGN_OR_RETURN(const std::vector<v1::ScheduleRecord> schedules, store.Schedules());
+  ASSIGN_OR_RETURN(std::vector<v1::SubnetHistory> subnet_histories, store.SubnetHistories());
   std::set<std::string> names;
   for (auto& [snapshot, memory] : nodes) {
     // From an earlier version, or a file that was changed by hand.
@@ -172,6 +174,7 @@ Status Controller::Load(Moment now) {
   state_->evaluator.Await(std::move(names), now.steady + patience);
   state_->located.Restore(findings);
   state_->findings.Restore(std::move(findings), std::move(silences), now);
+  state_->subnet_histories.Restore(std::move(subnet_histories));
   state_->campaigns.Restore(campaigns, now);
   state_->schedules.Restore(schedules, now);
   UpdateNumbers(now);

@@ -71,9 +71,11 @@ std::vector<SubnetNews> Controller::TakeSubnetNews() {
 void Controller::OnSubnetDecoded(const std::string& subnet, Result<SubnetContent> content,
                                  Moment now) {
   const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
-  if (content.ok() && content->changes.total() > 0)
+  if (content.ok() && content->changes.total() > 0) {
+    state_->subnet_histories.Add(content->changes, now);
     state_->outbox.Publish(
         now, [&](v1::Event& event) { *event.mutable_subnet() = std::move(content->changes); });
+  }
   state_->subnets.OnDecoded(subnet, std::move(content), now);
 }
 

@@ -19,6 +19,7 @@
 #include "daemon/control/schedules/rechecks.h"
 #include "daemon/control/schedules/schedules.h"
 #include "daemon/control/sessions.h"
+#include "daemon/control/subnets/subnet_histories.h"
 #include "daemon/control/subnets/subnet_leases.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
@@ -55,6 +56,7 @@ struct State {
   Certificates certificates;
   Mesh mesh;
   SubnetLeases subnets;
+  SubnetHistories subnet_histories;
   std::vector<v1::SubnetInfo> subnet_files;  // Subnets that come from files
 };
 

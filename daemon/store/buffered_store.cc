@@ -117,6 +117,15 @@ void BufferedStore::PutSchedule(const v1::ScheduleRecord& schedule) {
   Keep(schedule, "schedule " + schedule.schedule().id(), schedule.ByteSizeLong());
 }
 
+void BufferedStore::PutSubnetHistory(const v1::SubnetHistory& history) {
+  if (pending_count_ == 0 && Accepted(store_.PutSubnetHistory(history))) return;
+  Keep(history, "subnet history " + history.subnet(), history.ByteSizeLong());
+}
+
+void BufferedStore::DeleteSubnetHistory(const std::string& subnet) {
+  (void)Accepted(store_.DeleteSubnetHistory(subnet));
+}
+
 void BufferedStore::AddPairResults(std::span<const CampaignResult> results) {
   if (pending_count_ == 0 && Accepted(store_.AddPairResults(results))) return;
   std::size_t bytes = 0;
@@ -144,6 +153,8 @@ Status BufferedStore::Apply(const Write& write) {
           return store_.PutCertificate(kept);
         else if constexpr (std::is_same_v<Kind, v1::ScheduleRecord>)
           return store_.PutSchedule(kept);
+        else if constexpr (std::is_same_v<Kind, v1::SubnetHistory>)
+          return store_.PutSubnetHistory(kept);
         else if constexpr (std::is_same_v<Kind, v1::Campaign>)
           return store_.PutCampaign(kept);
         else if constexpr (std::is_same_v<Kind, Batch>)

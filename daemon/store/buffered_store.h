@@ -48,6 +48,9 @@ class BufferedStore {
   void PutCampaign(const v1::Campaign& campaign);
   void PutCertificate(const v1::GetCertificateResponse& certificate);
   void PutSchedule(const v1::ScheduleRecord& schedule);
+  void PutSubnetHistory(const v1::SubnetHistory& history);
+  // Not repeated: a row that stays takes room, and nothing else.
+  void DeleteSubnetHistory(const std::string& subnet);
   void AddPairResults(std::span<const CampaignResult> results);
   void AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change);
   void AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark);
@@ -103,7 +106,7 @@ class BufferedStore {
   using Batch = std::vector<CampaignResult>;
   using Write =
       std::variant<Transition, v1::GetCertificateResponse, v1::ScheduleRecord, v1::Campaign, Batch,
-                   Change, StoredNode, Mark>;  // The most valuable first
+                   v1::SubnetHistory, Change, StoredNode, Mark>;  // The most valuable first
   struct Pending {
     Write write;
     std::string key;  // A later write with this key replaces it. Empty: none does.

@@ -20,10 +20,10 @@ namespace {
 constexpr Duration kPatience = std::chrono::minutes(10);  // For one answer
 constexpr Duration kLeaseDuration = std::chrono::hours(1);
 
-constexpr std::array kCopiedTables = {"nodes",     "findings",     "finding_history", "silences",
-                                      "campaigns", "pair_results", "certificates",    "schedules",
-                                      "fact_logs", "fact_changes", "counter_marks",   "days",
-                                      "numbers"};
+constexpr std::array kCopiedTables = {
+    "nodes",         "findings",     "finding_history", "silences",        "campaigns",
+    "pair_results",  "certificates", "schedules",       "fact_logs",       "fact_changes",
+    "counter_marks", "days",         "numbers",         "subnet_histories"};
 
 struct Column {
   std::string name;

@@ -116,8 +116,16 @@ constexpr const char* kVersion7 = R"(
 ALTER TABLE nodes ADD COLUMN memory BLOB NOT NULL DEFAULT x'';
 )";
 
+// Changes of InfiniBand subnets.
+constexpr const char* kVersion8 = R"(
+CREATE TABLE subnet_histories (
+  subnet TEXT PRIMARY KEY,
+  history BLOB NOT NULL
+);
+)";
+
 constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                  kVersion5, kVersion6, kVersion7};
+                                  kVersion5, kVersion6, kVersion7, kVersion8};
 static_assert(std::size(kSteps) == kSchemaVersion);
 
 constexpr std::int64_t kIncremental = 2;  // PRAGMA auto_vacuum

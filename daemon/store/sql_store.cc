@@ -25,9 +25,9 @@ using Query = std::unique_ptr<SqlStatement>;
 
 struct Statements {
   Query put_node, delete_node, put_finding, add_history, put_silence, put_campaign, add_result,
-      put_certificate, put_schedule, delete_schedule;
+      put_certificate, put_schedule, delete_schedule, put_subnet_history, delete_subnet_history;
   Query nodes, open_findings, resolved_findings, findings_from, history, silences;
-  Query campaigns, results, certificates, schedules;
+  Query campaigns, results, certificates, schedules, subnet_histories;
 };
 
 // Sequences ascend: appending there is what databases do best. They are assigned by the statement,
@@ -66,6 +66,11 @@ constexpr Row kStatements[] = {
      "schedule = excluded.schedule"},
     {&Statements::delete_schedule, "DELETE FROM schedules WHERE id = $1"},
     {&Statements::schedules, "SELECT id, schedule FROM schedules ORDER BY id"},
+    {&Statements::put_subnet_history,
+     "INSERT INTO subnet_histories VALUES ($1, $2) ON CONFLICT (subnet) DO UPDATE SET "
+     "history = excluded.history"},
+    {&Statements::delete_subnet_history, "DELETE FROM subnet_histories WHERE subnet = $1"},
+    {&Statements::subnet_histories, "SELECT subnet, history FROM subnet_histories ORDER BY subnet"},
     {&Statements::nodes, "SELECT name, snapshot, memory FROM nodes ORDER BY name"},
     {&Statements::open_findings, "SELECT id, finding FROM findings WHERE open = 1 ORDER BY id"},
     {&Statements::resolved_findings,
@@ -164,6 +169,16 @@ class SqlStore final : public Store {
   }
   Result<std::vector<v1::ScheduleRecord>> Schedules() override {
     return Read<v1::ScheduleRecord>(*sql_.schedules);
+  }
+  Status PutSubnetHistory(const v1::SubnetHistory& history) override {
+    return Write(
+        sql_.put_subnet_history->Text(0, history.subnet()).Blob(1, history.SerializeAsString()));
+  }
+  Status DeleteSubnetHistory(const std::string& subnet) override {
+    return Write(sql_.delete_subnet_history->Text(0, subnet));
+  }
+  Result<std::vector<v1::SubnetHistory>> SubnetHistories() override {
+    return Read<v1::SubnetHistory>(*sql_.subnet_histories);
   }
   Status AddPairResults(std::span<const CampaignResult> results) override;
 

@@ -1,5 +1,5 @@
 // Persistent state: nodes and their changes, findings with history, silences, campaigns with
-// results, certificates.
+// results, certificates, schedules, changes of InfiniBand subnets.
 #pragma once
 
 #include <cstdint>
@@ -76,6 +76,8 @@ class Store {
   virtual Status PutCertificate(const v1::GetCertificateResponse& certificate) = 0;  // By id
   virtual Status PutSchedule(const v1::ScheduleRecord& schedule) = 0;                // By id
   virtual Status DeleteSchedule(const std::string& id) = 0;
+  virtual Status PutSubnetHistory(const v1::SubnetHistory& history) = 0;  // By subnet
+  virtual Status DeleteSubnetHistory(const std::string& subnet) = 0;
   virtual Status AddPairResults(std::span<const CampaignResult> results) = 0;  // All or none
   // Setting changes at `change.since()`. A change without differences starts the log of a new node.
   virtual Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) = 0;
@@ -120,6 +122,7 @@ class Store {
   virtual Result<std::vector<v1::GetCertificateResponse>> Certificates(
       std::uint32_t max) = 0;                                       // Newest first
   virtual Result<std::vector<v1::ScheduleRecord>> Schedules() = 0;  // By id
+  virtual Result<std::vector<v1::SubnetHistory>> SubnetHistories() = 0;
   // Changes at or after `from`.
   virtual Result<ChangeLog> SettingChanges(const std::string& node,
                                            const google::protobuf::Timestamp& from) = 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@
 #include "subnet/routing/routes.h"
 
 namespace fabric::subnet {
+
+// What supplies inputs that files of other tools do not have.
+inline constexpr std::string_view kNeedsReading = "read the subnet with 'fabric-agent subnet read'";
 
 // Expected values that no file contains.
 struct Expectations {
@@ -118,6 +122,9 @@ Evaluation Evaluate(const Subnet& subnet, const Plan* plan, const Expectations& 
 Evaluation Combine(const std::vector<std::pair<std::string, const Evaluation*>>& subnets);
 
 v1::RuleInfo Info(const Check& check);
+
+// Device ids of switches on which the virtual lane of a packet also depends on its input port.
+std::set<std::uint32_t> ModelsWithLanesByInput(const Subnet& subnet);
 
 // Subjects and remedies of findings.
 // An aggregation node is a part of its switch.

@@ -4,7 +4,7 @@
 #include "base/lists.h"
 #include "base/text.h"
 #include "subnet/checks/check.h"
-#include "subnet/mad/attributes.h"
+#include "subnet/port_counters.h"
 #include "subnet/words.h"
 
 namespace fabric::subnet {
@@ -16,7 +16,8 @@ struct Limit {
   Counter counter;
   double per_hour;  // Rates above are failures.
 };
-// Not here: PortRcvRemotePhysicalErrors, which another link caused, and VL15Dropped, which is load.
+// Not here: PortRcvRemotePhysicalErrors, which another link caused; VL15Dropped and PortXmitWait,
+// which are load.
 constexpr Limit kLimits[] = {
     {Counter::kSymbolErrors, 10},
     {Counter::kLinkErrorRecovery, 0},
@@ -34,25 +35,14 @@ const CounterField& FieldOf(Counter counter) {
   return CounterFields()[static_cast<std::size_t>(counter)];
 }
 
-std::uint32_t ValueOf(const CounterValues& values, Counter counter) {
-  return values[static_cast<std::size_t>(counter)];
-}
-
-// A reset between both reads makes the difference negative: then the value counts from 0.
-std::uint32_t Increase(const PortDetails& port, Counter counter) {
-  const std::uint32_t before = ValueOf(*port.first_counters, counter);
-  const std::uint32_t now = ValueOf(*port.counters, counter);
-  return now >= before ? now - before : now;
-}
-
 std::vector<std::string> Exceeded(const PortDetails& port) {
   const double hours = std::chrono::duration<double, std::ratio<3600>>(port.between).count();
   std::vector<std::string> texts;
   for (const Limit& limit : kLimits) {
-    const std::uint32_t increase = Increase(port, limit.counter);
+    const std::uint64_t increase = Increase(port, limit.counter);
     // One event in a short interval is not yet a rate.
     if (increase == 0 || (limit.per_hour > 0 && increase < 2)) continue;
-    if (increase / hours <= limit.per_hour) continue;
+    if (static_cast<double>(increase) / hours <= limit.per_hour) continue;
     texts.push_back(Format("{} +{}", FieldOf(limit.counter).name, increase));
   }
   return texts;
@@ -118,7 +108,8 @@ void JudgeSaturated(const CheckInput& input, Verdicts& out) {
     }
     std::vector<std::string> full;
     for (const CounterField& field : CounterFields())
-      if (ValueOf(*details->counters, field.counter) == field.Max())
+      if (!details->wide_counters && field.counter != Counter::kTransmitWait &&
+          ValueOf(*details->counters, field.counter) == field.Max())
         full.push_back(Format("{} {}", field.name, field.Max()));
     if (full.empty()) return out.Pass();
     out.Fail({.subject = SubjectOf(subnet, Cable{end, port.Peer()}),

@@ -10,8 +10,6 @@
 namespace fabric::subnet {
 namespace {
 
-constexpr const char* kNeedsReading = "read the subnet with 'fabric-agent subnet read'";
-
 bool HasMaster(const Subnet& subnet) {
   return std::ranges::find(subnet.managers(), ManagerState::kMaster, &Manager::state) !=
          subnet.managers().end();

@@ -12,28 +12,10 @@ namespace {
 constexpr const char* kNeedsReader =
     "state of all subnet managers: read the subnet with 'fabric-agent subnet read'";
 
-const Manager* MasterOf(const Subnet& subnet) {
-  const Manager* master = nullptr;
-  for (const Manager& manager : subnet.managers())
-    if (manager.state == ManagerState::kMaster) {
-      if (master != nullptr) return nullptr;  // subnet_one_master fails.
-      master = &manager;
-    }
-  return master;
-}
-
-std::string ManagerPlace(const Subnet& subnet, const Manager& manager) {
-  for (std::uint32_t node = 0; node < subnet.nodes().size(); ++node)
-    for (std::uint32_t port = 0; port < subnet.node(node).ports.size(); ++port)
-      if (subnet.node(node).ports[port].guid == manager.port_guid)
-        return EndWords(subnet, {node, port});
-  return GuidText(manager.port_guid);
-}
-
 void JudgeStandby(const CheckInput& input, Verdicts& out) {
   const Subnet& subnet = input.subnet();
   if (!subnet.reading()) return out.Unknown(kNeedsReader);
-  const Manager* const master = MasterOf(subnet);
+  const Manager* const master = subnet.Master();  // Of two, subnet_one_master fails.
   if (master == nullptr) return out.Unknown("one master: see subnet_one_master");
   if (std::ranges::find(subnet.managers(), ManagerState::kStandby, &Manager::state) !=
       subnet.managers().end())
@@ -41,7 +23,7 @@ void JudgeStandby(const CheckInput& input, Verdicts& out) {
   out.Fail({.subject = WholeSubnet(),
             .key = "",
             .title = Format("no standby subnet manager: only {} runs one",
-                            ManagerPlace(subnet, *master)),
+                            PortGuidWords(subnet, master->port_guid)),
             .what = "subnet managers in state STANDBY",
             .expected = "at least 1",
             .seen = "0",
@@ -52,7 +34,7 @@ void JudgeStandby(const CheckInput& input, Verdicts& out) {
 void JudgePriority(const CheckInput& input, Verdicts& out) {
   const Subnet& subnet = input.subnet();
   if (!subnet.reading()) return out.Unknown(kNeedsReader);
-  const Manager* const master = MasterOf(subnet);
+  const Manager* const master = subnet.Master();  // Of two, subnet_one_master fails.
   if (master == nullptr) return out.Unknown("one master: see subnet_one_master");
   bool failed = false;
   for (const Manager& other : subnet.managers()) {
@@ -60,13 +42,13 @@ void JudgePriority(const CheckInput& input, Verdicts& out) {
         other.priority < master->priority)
       continue;
     failed = true;
-    std::string title =
-        other.priority == master->priority
-            ? Format("{} (standby) has the same priority {} as the master {}",
-                     ManagerPlace(subnet, other), other.priority, ManagerPlace(subnet, *master))
-            : Format("{} (standby) has priority {}, above {} of the master {}",
-                     ManagerPlace(subnet, other), other.priority, master->priority,
-                     ManagerPlace(subnet, *master));
+    std::string title = other.priority == master->priority
+                            ? Format("{} (standby) has the same priority {} as the master {}",
+                                     PortGuidWords(subnet, other.port_guid), other.priority,
+                                     PortGuidWords(subnet, master->port_guid))
+                            : Format("{} (standby) has priority {}, above {} of the master {}",
+                                     PortGuidWords(subnet, other.port_guid), other.priority,
+                                     master->priority, PortGuidWords(subnet, master->port_guid));
     out.Fail({.subject = WholeSubnet(),
               .key = GuidText(other.port_guid),
               .title = std::move(title),

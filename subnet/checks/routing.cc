@@ -1,6 +1,7 @@
 // Checks of the forwarding tables.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/lists.h"
 #include "base/text.h"
@@ -230,17 +231,52 @@ void JudgeUsed(const CheckInput& input, Verdicts& out) {
     }
 }
 
+// Virtual lanes that the channels of a cycle can use.
+enum class CycleLanes {
+  kNotRead,
+  kOne,      // Each service level uses one lane: the cycle is a credit loop.
+  kSeveral,  // By service level
+  kByInput,  // By input port too: one service level can change its lane on the way.
+};
+
+bool HasOneLane(const PortDetails& details) {
+  if (details.lanes == 1) return true;
+  std::set<std::uint8_t> lanes(details.lane_of_level->begin(), details.lane_of_level->end());
+  lanes.erase(kDropLane);
+  return lanes.size() == 1;
+}
+
+CycleLanes LanesOf(const Subnet& subnet, const std::vector<End>& cycle) {
+  const std::set<std::uint32_t> by_input = ModelsWithLanesByInput(subnet);
+  CycleLanes lanes = CycleLanes::kOne;
+  for (const End end : cycle) {
+    if (by_input.contains(subnet.node(end.node).device_id)) return CycleLanes::kByInput;
+    const PortDetails* const details = subnet.DetailsOf(subnet.port(end));
+    if (details == nullptr || (details->lanes != 1 && !details->lane_of_level))
+      lanes = CycleLanes::kNotRead;
+    else if (lanes == CycleLanes::kOne && !HasOneLane(*details))
+      lanes = CycleLanes::kSeveral;
+  }
+  return lanes;
+}
+
 void JudgeCredit(const CheckInput& input, Verdicts& out) {
   if (input.routes == nullptr) return out.Unknown(std::string(kNoTables));
   const CreditLoops& loops = *input.credit_loops;
   if (loops.components == 0) return out.Pass();
   std::vector<std::string> way;
   for (const End end : loops.shortest) way.push_back(EndWords(input.subnet(), end));
-  if (input.expected.several_lanes)
+  const CycleLanes lanes = LanesOf(input.subnet(), loops.shortest);
+  if (lanes == CycleLanes::kByInput)
     return out.Unknown(
-        Format("a cycle of {} links exists if all lanes count as one; which lanes "
-               "they use is in no file",
+        Format("a cycle of {} links exists if all lanes count as one; on these switches the lane "
+               "of a packet depends on its input port",
                loops.shortest.size()));
+  if (lanes != CycleLanes::kOne && input.expected.several_lanes)
+    return out.Unknown(
+        Format("a cycle of {} links exists if all lanes count as one; which service levels they "
+               "use is {}",
+               loops.shortest.size(), lanes == CycleLanes::kSeveral ? "not known" : "in no file"));
   Failure failure{
       .subject = SubjectOf(input.subnet(), loops.shortest.front()),
       .key = "",
@@ -249,7 +285,9 @@ void JudgeCredit(const CheckInput& input, Verdicts& out) {
       .what = "cycle of channel dependencies",
       .expected = "none",
       .seen = ListSome(way, 8),
-      .basis = "rule; all traffic on one virtual lane (--several-lanes otherwise)",
+      .basis = lanes == CycleLanes::kOne
+                   ? "rule; the SL-to-VL tables have one virtual lane for all traffic"
+                   : "rule; all traffic on one virtual lane (--several-lanes otherwise)",
       .remedies = {Advice("Use a routing engine without credit loops: ftree or updn with roots on "
                           "trees, dfsssp or lash elsewhere. Move hosts from spines to leaves.")}};
   for (const End end : loops.shortest) failure.affected.push_back(SubjectOf(input.subnet(), end));

@@ -22,14 +22,8 @@ NodeType TypeOf(v1::SubnetNodeType type) {
   }
 }
 
-std::optional<CounterValues> CountersOf(const std::string& port_counters) {
-  CounterValues values{};
-  for (const CounterField& field : CounterFields()) {
-    const auto value = ReadCounter(BytesOf(port_counters), field);
-    if (!value) return std::nullopt;
-    values[static_cast<std::size_t>(field.counter)] = *value;
-  }
-  return values;
+std::optional<CounterValues> CountersOf(const v1::SubnetCounters& counters) {
+  return ReadCounters(BytesOf(counters.port_counters()), BytesOf(counters.wide_counters()));
 }
 
 class SnapshotReader {
@@ -76,6 +70,8 @@ class SnapshotReader {
     node.system_guid = made.system_guid();
     node.device_id = made.device_id();
     node.port_count = made.port_count();
+    node.lanes_by_input = made.sl_to_vl_by_input();
+    if (made.has_tick() && made.tick() <= 0xff) node.tick = static_cast<std::uint8_t>(made.tick());
     if (!made.description().empty()) node.description = made.description();
     for (const v1::SubnetPort& port : made.ports()) {
       if (port.number() > kPortsMax || builder_.PortOf({index, port.number()}) == nullptr) {
@@ -114,7 +110,7 @@ class SnapshotReader {
       const bool is_switch = builder_.node(end.node).type == NodeType::kSwitch;
       if (!is_switch || end.port == 0) port.lid = info->lid;
     }
-    if (!info && made.p_keys().empty() && !made.has_counters()) return;
+    if (!info && made.p_keys().empty() && made.sl_to_vl().empty() && !made.has_counters()) return;
     PortDetails& details = *builder_.DetailsOf(end);
     if (info) {
       details.enforces_partitions = info->enforces_in || info->enforces_out;
@@ -122,8 +118,14 @@ class SnapshotReader {
       details.lanes = info->lanes;
     }
     if (!made.p_keys().empty()) details.p_keys = ReadPKeys(BytesOf(made.p_keys()));
-    details.counters = CountersOf(made.counters().port_counters());
-    details.first_counters = CountersOf(made.first_counters().port_counters());
+    details.lane_of_level = ReadSlToVl(BytesOf(made.sl_to_vl()));
+    for (const ArbitrationEntry& entry : ReadArbitration(BytesOf(made.vl_arbitration())))
+      if (entry.weight > 0) details.served_lanes |= static_cast<std::uint16_t>(1U << entry.lane);
+    details.counters = CountersOf(made.counters());
+    details.wide_counters = !made.counters().wide_counters().empty();
+    // Counters of 64 and of fewer bits cannot be compared.
+    if (details.wide_counters == !made.first_counters().wide_counters().empty())
+      details.first_counters = CountersOf(made.first_counters());
     details.between = std::chrono::nanoseconds(Nanoseconds(made.counters().at()) -
                                                Nanoseconds(made.first_counters().at()));
   }

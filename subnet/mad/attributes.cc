@@ -22,6 +22,7 @@ constexpr CounterField kCounterFields[kCounters] = {
     {Counter::kLocalLinkIntegrityErrors, "LocalLinkIntegrityErrors", 152, 4},
     {Counter::kExcessiveBufferOverrunErrors, "ExcessiveBufferOverrunErrors", 156, 4},
     {Counter::kVl15Dropped, "VL15Dropped", 176, 16},
+    {Counter::kTransmitWait, "PortXmitWait", 320, 32},
 };
 
 bool IsWhole(Bytes data) {
@@ -65,6 +66,15 @@ LinkState StateOf(std::uint8_t value) {
     case 4: return LinkState::kActive;
     default: return LinkState::kUnknown;
   }
+}
+
+std::uint64_t ReadCounter(Bytes port_counters, const CounterField& field) {
+  const std::size_t at = field.bit / 8;
+  if (field.bits == 32) return Load<std::uint32_t>(port_counters, at);
+  if (field.bits == 16) return Load<std::uint16_t>(port_counters, at);
+  if (field.bits == 8) return port_counters[at];
+  const std::uint8_t both = port_counters[at];
+  return field.bit % 8 == 0 ? both >> 4 : both & 0x0f;
 }
 
 std::uint16_t MtuOf(std::uint8_t code) {
@@ -137,7 +147,9 @@ std::optional<PortInfo> ReadPortInfo(Bytes data) {
                                          : (data[43] >> 4) == 5 ? 15
                                                                 : 1 << ((data[43] >> 4) - 1)),
       .enforces_in = (data[43] & 0x08) != 0,
-      .enforces_out = (data[43] & 0x04) != 0};
+      .enforces_out = (data[43] & 0x04) != 0,
+      .arbitration_low = data[40],
+      .arbitration_high = data[39]};
 }
 
 std::vector<std::uint16_t> ReadPKeys(Bytes data) {
@@ -145,6 +157,22 @@ std::vector<std::uint16_t> ReadPKeys(Bytes data) {
   for (std::size_t at = 0; at + 2 <= data.size(); at += 2)
     if (const auto key = Load<std::uint16_t>(data, at); key != 0) keys.push_back(key);
   return keys;
+}
+
+std::optional<LaneOfLevel> ReadSlToVl(Bytes data) {
+  if (data.size() < kSlToVlBytes) return std::nullopt;
+  LaneOfLevel lanes;
+  for (std::size_t level = 0; level < lanes.size(); ++level)
+    lanes[level] =
+        static_cast<std::uint8_t>(level % 2 == 0 ? data[level / 2] >> 4 : data[level / 2] & 0x0f);
+  return lanes;
+}
+
+std::vector<ArbitrationEntry> ReadArbitration(Bytes data) {
+  std::vector<ArbitrationEntry> entries;
+  for (std::size_t at = 0; at + 2 <= data.size(); at += 2)
+    entries.push_back({static_cast<std::uint8_t>(data[at] & 0x0f), data[at + 1]});
+  return entries;
 }
 
 std::optional<ManagerInfo> ReadManagerInfo(Bytes data) {
@@ -159,18 +187,27 @@ std::span<const CounterField, kCounters> CounterFields() {
   return kCounterFields;
 }
 
-std::optional<std::uint32_t> ReadCounter(Bytes port_counters, const CounterField& field) {
-  if (!IsWhole(port_counters)) return std::nullopt;
-  const std::size_t at = field.bit / 8;
-  if (field.bits == 16) return Load<std::uint16_t>(port_counters, at);
-  if (field.bits == 8) return port_counters[at];
-  const std::uint8_t both = port_counters[at];
-  return field.bit % 8 == 0 ? both >> 4 : both & 0x0f;
+std::optional<CounterValues> ReadCounters(Bytes port_counters, Bytes wide_counters) {
+  const bool wide = wide_counters.size() >= kWideCountersBytes;
+  if (!wide && !IsWhole(port_counters)) return std::nullopt;
+  CounterValues values{};
+  for (const CounterField& field : CounterFields()) {
+    const auto index = static_cast<std::size_t>(field.counter);
+    values[index] =
+        wide ? Load<std::uint64_t>(wide_counters, index * 8) : ReadCounter(port_counters, field);
+  }
+  return values;
 }
 
-std::optional<std::uint16_t> ReadCapabilities(Bytes data) {
+bool HasWideCounters(Bytes class_port_info) {
+  constexpr std::uint32_t kAdditionalExtended = 0x2;  // Of CapabilityMask2
+  return IsWhole(class_port_info) &&
+         (Load<std::uint32_t>(class_port_info, 4) >> 5 & kAdditionalExtended) != 0;
+}
+
+std::optional<std::uint8_t> ReadTick(Bytes data) {
   if (!IsWhole(data)) return std::nullopt;
-  return Load<std::uint16_t>(data, 2);
+  return data[2];
 }
 
 }  // namespace fabric::subnet

@@ -54,15 +54,29 @@ struct PortInfo {
   std::uint8_t lmc = 0;
   std::uint16_t mtu = 0;  // Of the link, in bytes; 0: invalid
   std::uint16_t mtu_capability = 0;
-  std::uint8_t lanes = 0;    // Operational data lanes
+  std::uint8_t lanes = 0;    // Operational data virtual lanes
   bool enforces_in = false;  // Partitions
   bool enforces_out = false;
+  std::uint8_t arbitration_low = 0;  // Entries of the VL arbitration tables
+  std::uint8_t arbitration_high = 0;
 
   bool LinkUp() const { return physical_state == 5 && state >= LinkState::kInit; }
 };
 std::optional<PortInfo> ReadPortInfo(Bytes data);
 
 std::vector<std::uint16_t> ReadPKeys(Bytes data);  // Entries that are not 0
+
+// Virtual lane of each service level. Takes at least the first kSlToVlBytes of SLtoVLMappingTable.
+inline constexpr std::size_t kSlToVlBytes = 8;
+std::optional<LaneOfLevel> ReadSlToVl(Bytes data);
+
+// Entries of VLArbitrationTable: virtual lane and weight.
+inline constexpr std::size_t kArbitrationEntries = 32;  // Of one attribute
+struct ArbitrationEntry {
+  std::uint8_t lane = 0;
+  std::uint8_t weight = 0;
+};
+std::vector<ArbitrationEntry> ReadArbitration(Bytes data);
 
 struct ManagerInfo {
   std::uint64_t port_guid = 0;
@@ -72,7 +86,8 @@ struct ManagerInfo {
 };
 std::optional<ManagerInfo> ReadManagerInfo(Bytes data);
 
-// Counters of the attribute PortCounters. They stop at their maximum.
+// Counters of the attribute PortCounters. They stop at their maximum. PortCountersExtended has them
+// with 64 bits, in this order.
 enum class Counter : std::uint8_t {
   kSymbolErrors,
   kLinkErrorRecovery,
@@ -86,21 +101,30 @@ enum class Counter : std::uint8_t {
   kLocalLinkIntegrityErrors,
   kExcessiveBufferOverrunErrors,
   kVl15Dropped,
+  kTransmitWait,  // Not an error: ticks in which a port had data and could not send
 };
 struct CounterField {
   Counter counter;
   std::string_view name;  // "SymbolErrorCounter"
-  std::uint8_t bit;       // Offset in the attribute
+  std::uint16_t bit;      // Offset in the attribute
   std::uint8_t bits;      // Width
 
-  std::uint32_t Max() const { return (1U << bits) - 1; }
+  std::uint64_t Max() const { return (std::uint64_t{1} << bits) - 1; }
 };
 std::span<const CounterField, kCounters> CounterFields();
-// Empty if the attribute is not complete.
-std::optional<std::uint32_t> ReadCounter(Bytes port_counters, const CounterField& field);
+// The wide counters are those of PortCountersExtended from byte kWideCountersAt on; if they are
+// empty, the counters of `port_counters` count. Empty if the attribute is not complete.
+inline constexpr std::size_t kWideCountersAt = 72;
+inline constexpr std::size_t kWideCountersBytes = kCounters * 8;
+std::optional<CounterValues> ReadCounters(Bytes port_counters, Bytes wide_counters);
 
-inline constexpr std::uint16_t kExtendedCounters = 0x0200;  // Of the capabilities
-// Capabilities of ClassPortInfo.
-std::optional<std::uint16_t> ReadCapabilities(Bytes data);
+// Bytes of PortCounters with counters of data and packets, except PortXmitWait.
+inline constexpr std::size_t kTrafficCountersAt = 24;
+inline constexpr std::size_t kTrafficCountersBytes = 16;
+
+// Whether ClassPortInfo of the performance class announces error counters of 64 bits.
+bool HasWideCounters(Bytes class_port_info);
+// Tick of PortSamplesControl.
+std::optional<std::uint8_t> ReadTick(Bytes data);
 
 }  // namespace fabric::subnet

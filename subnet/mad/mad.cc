@@ -58,6 +58,8 @@ std::optional<MadAnswer> Decode(const Mad& mad) {
   if (mad_class == MadClass::kDirectedSubnet)
     answer.status = static_cast<std::uint16_t>(answer.status & ~kDirectionBit);
   std::copy_n(mad.begin() + kDataAt, kMadDataBytes, answer.data.begin());
+  if (mad_class == MadClass::kPerformance)
+    std::copy_n(mad.begin() + kDataAt + kMadDataBytes, kMoreDataBytes, answer.more.begin());
   return answer;
 }
 

@@ -2,7 +2,7 @@
 //
 // A channel is one direction of a cable. Traffic that holds channel c while it waits for d makes d
 // depend on c. Without a cycle the routing cannot deadlock. All traffic is taken to use one virtual
-// lane: SL2VL tables are in no file.
+// lane; the check compares this with SL-to-VL tables.
 #pragma once
 
 #include <cstdint>

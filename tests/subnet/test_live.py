@@ -118,9 +118,13 @@ def check_cables(world):
     wait_for("cables as planned",
              lambda: "subnet_cables_as_planned" not in world.open_rules(), log=world.log)
     changes = wait_for("events", lambda: len(seen := world.cable_changes()) >= 2 and seen)
-    assert [kind for kind, _ in changes] == ["CABLE_CHANGE_KIND_GONE", "CABLE_CHANGE_KIND_NEW"], \
+    assert [kind for kind, _ in changes] == ["SUBNET_CHANGE_KIND_GONE", "SUBNET_CHANGE_KIND_NEW"], \
         changes
     assert "port 5" in changes[0][1], changes
+    history = world.ctl("subnet", "history", world.read()["name"])["entries"]
+    assert [(each["change"]["kind"], each["times"]) for each in history] == \
+        [(kind, 1) for kind, _ in reversed(changes)], history
+    assert "error" in world.ctl("subnet", "history", "rail9")
 
 
 def check_world(world):

@@ -37,6 +37,15 @@ class FlakyStore final : public store::Store {
     return failure.ok() ? store_->DeleteSchedule(id) : failure;
   }
   Result<std::vector<v1::ScheduleRecord>> Schedules() override { return store_->Schedules(); }
+  Status PutSubnetHistory(const v1::SubnetHistory& history) override {
+    return failure.ok() ? store_->PutSubnetHistory(history) : failure;
+  }
+  Status DeleteSubnetHistory(const std::string& subnet) override {
+    return failure.ok() ? store_->DeleteSubnetHistory(subnet) : failure;
+  }
+  Result<std::vector<v1::SubnetHistory>> SubnetHistories() override {
+    return store_->SubnetHistories();
+  }
   Status AddPairResults(std::span<const store::CampaignResult> results) override;
   Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) override;
   Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override;

@@ -295,15 +295,27 @@ export interface FabricEvent {
   pair_result?: unknown;
   port?: PortEvent;
   ports?: { node: string; ports: PortEvent[]; total: number };
-  subnet?: { subnet: string; changes: CableChange[]; total: number };
+  subnet?: { subnet: string; changes: SubnetChange[]; total: number };
   gap?: { reason: string };
 }
 
-export interface CableChange {
+export interface SubnetChange {
   kind: string;
   before: string;
   now: string;
   flaps: number;
+}
+
+export interface SubnetHistoryEntry {
+  change: SubnetChange;
+  first_at: string;
+  last_at: string;
+  times: number;
+}
+
+export interface SubnetHistory {
+  subnet: string;
+  entries: SubnetHistoryEntry[];
 }
 
 export interface SubnetInfo {

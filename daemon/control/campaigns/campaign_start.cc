@@ -55,7 +55,7 @@ Status CampaignStart::CheckSpec(State& state) {
   Normalize(spec_);
   RETURN_IF_ERROR(Check(spec_.class_choice()).In("class_choice"));
   RETURN_IF_ERROR(Complete(spec_));
-  RETURN_IF_ERROR(state.campaigns.CheckRoom());
+  RETURN_IF_ERROR(state.campaigns.CheckRoom(origin_.author));
   for (const std::string& node : spec_.nodes()) RETURN_IF_ERROR(CheckNode(state, node));
   if (!spec_.hub().empty()) RETURN_IF_ERROR(CheckNode(state, spec_.hub()));
   return CheckMemory(state, spec_);
@@ -135,7 +135,7 @@ Status CampaignStart::Plan() {
 }
 
 Result<v1::Campaign> CampaignStart::Start(State& state, Moment now) {
-  RETURN_IF_ERROR(state.campaigns.CheckRoom());
+  RETURN_IF_ERROR(state.campaigns.CheckRoom(origin_.author));
   return state.campaigns.Start(spec_, std::move(work_), origin_, now);
 }
 

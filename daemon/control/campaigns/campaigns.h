@@ -29,8 +29,9 @@
 
 namespace fabric::control {
 
-// Why a campaign starts that no request describes.
+// Why a campaign starts.
 struct CampaignOrigin {
+  std::string author = {};                 // Of the request; empty: not known
   std::string schedule = {};               // Id
   std::vector<std::string> rechecks = {};  // Ids of findings
 };
@@ -60,8 +61,9 @@ class Campaigns {
   // their stored results.
   void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
 
-  // RESOURCE_EXHAUSTED while the maximum number of campaigns runs.
-  Status CheckRoom() const;
+  // RESOURCE_EXHAUSTED while the maximum number of campaigns runs, in all or of this author. Empty:
+  // only the first.
+  Status CheckRoom(const std::string& author) const;
   // Called with the result of each campaign that locates faults, when it ends.
   using OnLocated =
       std::function<std::vector<std::string>(const LocatedFaults::Result& result, Moment now)>;

@@ -145,14 +145,22 @@ std::string Certificates::IdOf(std::uint64_t number) const {
   return Format("cert-{:x}-{}", outbox_.store().file().epoch(), number);
 }
 
-Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& request, Moment now) {
+Status Certificates::CheckRoom(const std::string& author) const {
+  if (waiting_.size() >= kRunningMax)
+    return {Code::kResourceExhausted,
+            Format("{} certificates are in progress: retry when one is done", waiting_.size())};
+  const auto own = static_cast<std::uint64_t>(std::ranges::count_if(
+      waiting_, [&](std::uint64_t one) { return known_.at(one).running->author == author; }));
+  if (author.empty() || own < Limit("certificates_of_caller")) return {};
+  return ToStatus({.bound = &BoundOf("certificates_of_caller"), .seen = own + 1}).In(author);
+}
+
+Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& request,
+                                            const std::string& author, Moment now) {
   ASSIGN_OR_RETURN(const v1::CertificateRequest complete, Complete(request));
   RETURN_IF_ERROR(CheckKnown(complete));
   if (!options_.key) return Status(Code::kFailedPrecondition, "the controller has no signing key");
-  if (waiting_.size() >= kRunningMax)
-    return Status(
-        Code::kResourceExhausted,
-        Format("{} certificates are in progress: retry when one is done", waiting_.size()));
+  RETURN_IF_ERROR(CheckRoom(author));
   Forget();
   const std::uint64_t number = next_++;
   Known& known = known_[number];
@@ -167,7 +175,8 @@ Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& reques
                                 .doubts = {},
                                 .not_covered = {},
                                 .probing_until = now.steady + ProbingTime(WithinOf(complete)),
-                                .deadline = now.steady + WithinOf(complete)});
+                                .deadline = now.steady + WithinOf(complete),
+                                .author = author});
   Status status = Probe(certificate, *known.running, now);
   if (status.ok())
     status = outbox_.store().Durably(

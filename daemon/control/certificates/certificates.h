@@ -53,10 +53,11 @@ class Certificates {
   // From the store, newest first. Those in progress end now, with the verdict UNKNOWN.
   void Restore(std::vector<v1::GetCertificateResponse> newest_first, Moment now);
 
-  // INVALID_ARGUMENT for an invalid request, RESOURCE_EXHAUSTED while kRunningMax are in progress,
-  // FAILED_PRECONDITION without a key, UNAVAILABLE when it cannot be stored. Unknown nodes are not
-  // an error: their verdict is UNKNOWN.
-  Result<v1::Certificate> Start(const v1::CertificateRequest& request, Moment now);
+  // INVALID_ARGUMENT for an invalid request, RESOURCE_EXHAUSTED while too many are in progress, in
+  // all or of this author (empty: not known), FAILED_PRECONDITION without a key, UNAVAILABLE when
+  // it cannot be stored. Unknown nodes are not an error: their verdict is UNKNOWN.
+  Result<v1::Certificate> Start(const v1::CertificateRequest& request, const std::string& author,
+                                Moment now);
   // NOT_FOUND, with the reason.
   Result<v1::GetCertificateResponse> Get(const std::string& id) const;
   // Newest first: those older than the certificate `before` (empty: all).
@@ -73,6 +74,7 @@ class Certificates {
     std::vector<v1::CoverageGap> doubts;       // From the beginning
     std::vector<v1::CoverageGap> not_covered;  // By the plan
     SteadyTime probing_until, deadline;
+    std::string author = {};  // Of the request; empty: not known
     bool cut_off = false;
     CertificateMemory memory = {};
     bool memory_tested = false;  // The test has started, or will not.
@@ -83,6 +85,7 @@ class Certificates {
     std::size_t bytes = 0;  // Of the answer, once issued
   };
 
+  Status CheckRoom(const std::string& author) const;
   std::string IdOf(std::uint64_t number) const;
   bool TestMemory(std::uint64_t number, Moment now);
   Status StartMemory(std::uint64_t number, const std::vector<std::string>& nodes, Moment now);

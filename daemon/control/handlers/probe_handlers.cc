@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "daemon/control/campaigns/campaign_start.h"
+#include "daemon/control/findings/silences.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/listing/list_turn.h"
 
@@ -12,7 +13,10 @@ namespace {
 
 Status StartCampaign(const StateTurns& turns, const v1::StartCampaignRequest& request,
                      v1::Campaign& campaign, Moment now) {
-  ASSIGN_OR_RETURN(campaign, StartInTurns(turns, CampaignStart(request.spec(), {}), now));
+  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  ASSIGN_OR_RETURN(
+      campaign,
+      StartInTurns(turns, CampaignStart(request.spec(), {.author = request.author()}), now));
   return {};
 }
 
@@ -92,7 +96,8 @@ Status GetMesh(State& state, const v1::GetMeshRequest& request, v1::MeshStatus& 
 
 Status StartCertificate(State& state, const v1::StartCertificateRequest& request,
                         v1::Certificate& certificate, Moment now) {
-  ASSIGN_OR_RETURN(certificate, state.certificates.Start(request.request(), now));
+  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  ASSIGN_OR_RETURN(certificate, state.certificates.Start(request.request(), request.author(), now));
   return {};
 }
 

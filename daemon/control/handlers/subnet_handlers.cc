@@ -21,14 +21,16 @@ Status ListSubnets(State& state, const v1::ListSubnetsRequest&, v1::ListSubnetsR
   return {};
 }
 
+Status Unknown(const std::vector<v1::SubnetInfo>& all, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const v1::SubnetInfo& info : all) names.push_back(info.name());
+  return {Code::kNotFound, UnknownName("subnet", name, names)};
+}
+
 Status NoSnapshot(const State& state, const std::string& name) {
   const std::vector<v1::SubnetInfo> all = state.Subnets();
   const auto known = std::ranges::find(all, name, &v1::SubnetInfo::name);
-  if (known == all.end()) {
-    std::vector<std::string_view> names;
-    for (const v1::SubnetInfo& info : all) names.push_back(info.name());
-    return {Code::kNotFound, UnknownName("subnet", name, names)};
-  }
+  if (known == all.end()) return Unknown(all, name);
   if (known->has_read_at())
     return {Code::kFailedPrecondition,
             Format("subnet {} comes from the files {}: read these", name, known->source())};
@@ -50,7 +52,22 @@ Status GetSubnetSnapshot(State& state, const v1::GetSubnetSnapshotRequest& reque
   return {};
 }
 
+Status GetSubnetHistory(State& state, const v1::GetSubnetHistoryRequest& request,
+                        v1::SubnetHistory& history, Moment) {
+  // Also of a subnet that no agent reads any more.
+  if (const v1::SubnetHistory* const known = state.subnet_histories.Find(request.name())) {
+    history = *known;
+    return {};
+  }
+  const std::vector<v1::SubnetInfo> all = state.Subnets();
+  if (std::ranges::find(all, request.name(), &v1::SubnetInfo::name) == all.end())
+    return Unknown(all, request.name());
+  history.set_subnet(request.name());
+  return {};
+}
+
 constexpr Handler kSubnetHandlers[] = {
+    kHandler<&GetSubnetHistory>,
     kList<&ListSubnets>,
     kHandler<&GetSubnetSnapshot>,
 };

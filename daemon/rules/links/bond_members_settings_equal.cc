@@ -135,7 +135,7 @@ v1::Remedy ShowSettings(const NetInterface& member) {
                         "differences on the member that is wrong."});
 }
 
-// Which of the members is wrong is not known: the rules that compare nodes tell.
+// This rule does not know which member is wrong. The rules that compare nodes name the port.
 void Fail(const PortView& port, const NetInterface& first, const NetInterface& other,
           const MemberSetting& setting, Verdicts& out) {
   const std::string one = setting.text(first);

@@ -121,8 +121,8 @@ bool IsBondMember(const v1::NodeSnapshot& snapshot, const v1::PciFunction& card)
 }
 
 // mlx5 has one RDMA device for a bond: that of a member's function, or of the bond.
-bool IsBelowDevice(const v1::NodeSnapshot& snapshot, const std::set<std::string_view>& with_device,
-                   const v1::PciFunction& card) {
+bool SharesDevice(const v1::NodeSnapshot& snapshot, const std::set<std::string_view>& with_device,
+                  const v1::PciFunction& card) {
   std::set<std::string_view> masters;
   for (const v1::NetInterface& netdev : snapshot.net_interfaces())
     if (netdev.pci_address() == card.address() && netdev.has_master())
@@ -162,13 +162,12 @@ bool HasFunctionWithoutDriver(const std::vector<const v1::PciFunction*>& cards,
 }
 
 // Without an RDMA device by design, or because of what another rule reports.
-bool LacksDeviceRightly(const v1::NodeSnapshot& snapshot,
-                        const std::vector<const v1::PciFunction*>& cards,
-                        const std::set<std::string_view>& with_device,
-                        const v1::PciFunction& card) {
+bool MayLackDevice(const v1::NodeSnapshot& snapshot,
+                   const std::vector<const v1::PciFunction*>& cards,
+                   const std::set<std::string_view>& with_device, const v1::PciFunction& card) {
   if (IsForUserSpace(card.driver()) || HasFunctionWithoutDriver(cards, card)) return true;
   if (IsBondMember(snapshot, card) && card.driver() != "mlx5_core") return true;
-  return IsBelowDevice(snapshot, with_device, card) || IsPortOfOtherFunction(snapshot, card);
+  return SharesDevice(snapshot, with_device, card) || IsPortOfOtherFunction(snapshot, card);
 }
 
 // Drivers that give every card an RDMA device. With others it is a setting, and a card for
@@ -221,7 +220,7 @@ void JudgeCardDevices(const fleet::NodeView& node, Verdicts& out) {
       out.Pass();
       continue;
     }
-    if (LacksDeviceRightly(snapshot, cards, with_device, *card) ||
+    if (MayLackDevice(snapshot, cards, with_device, *card) ||
         !NeedsDevice(cards, with_device, *card))
       continue;
     faults.push_back({.card = card, .expected = "one"});

@@ -48,6 +48,7 @@ constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
     {"GetSchedule", v1::ROLE_VIEWER},
     {"ListSubnets", v1::ROLE_VIEWER},
     {"GetSubnetSnapshot", v1::ROLE_VIEWER},
+    {"GetSubnetHistory", v1::ROLE_VIEWER},
     {"RecheckFindings", v1::ROLE_OPERATOR},
     {"DeleteSchedule", v1::ROLE_OPERATOR},
     {"StartCertificate", v1::ROLE_OPERATOR},

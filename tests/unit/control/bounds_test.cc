@@ -53,6 +53,24 @@ TEST_F(BoundsTest, EventsOfACampaignHaveNumbersAndNoNames) {
   EXPECT_EQ(event.nodes_requested(), 2u);
 }
 
+TEST_F(BoundsTest, CampaignsOfOneCallerAreLimited) {
+  world_.ConnectNodes(2);
+  v1::StartCampaignRequest request;
+  v1::Campaign campaign;
+  const auto start = [&](const std::string& author) {
+    request.set_author(author);
+    return world_.controller->Call(request, campaign, world_.agents.now());
+  };
+  for (std::uint64_t n = 0; n < Limit("campaigns_of_caller"); ++n) ASSERT_TRUE(start("ada").ok());
+  EXPECT_EQ(campaign.author(), "ada");
+  EXPECT_EQ(start("ada"), Status(Code::kResourceExhausted,
+                                 "ada: campaigns_of_caller: expected at most 8 campaigns, saw 9"));
+  EXPECT_TRUE(start("grace").ok()) << "another caller";
+  EXPECT_TRUE(start("").ok()) << "without TLS, callers have no names";
+  (void)world_.Cancel(campaign.id());
+  EXPECT_EQ(start(std::string(1000, 'a')).code(), Code::kInvalidArgument);
+}
+
 TEST_F(BoundsTest, CampaignsThatRunAreLimited) {
   world_.ConnectNodes(2);
   v1::Campaign campaign;

@@ -407,7 +407,16 @@ TEST(Certificates, SayWhatCannotBeMeant) {
   EXPECT_EQ(Get(world, "c1").status().code(), Code::kNotFound);
 
   for (const char* node : {"n1", "n2"}) world.agents.Behave(node, Behaviour::kNeverFinishes);
-  for (int n = 0; n < 16; ++n) EXPECT_TRUE(Start(world, Nodes(2)).ok());
+  v1::StartCertificateRequest of_ada;
+  *of_ada.mutable_request() = Nodes(2);
+  of_ada.set_author("ada");
+  v1::Certificate certificate;
+  for (int n = 0; n < 8; ++n)
+    EXPECT_TRUE(world.controller->Call(of_ada, certificate, world.agents.now()).ok());
+  EXPECT_EQ(world.controller->Call(of_ada, certificate, world.agents.now()),
+            Status(Code::kResourceExhausted,
+                   "ada: certificates_of_caller: expected at most 8 certificates, saw 9"));
+  for (int n = 8; n < 16; ++n) EXPECT_TRUE(Start(world, Nodes(2)).ok());
   EXPECT_EQ(Start(world, Nodes(2)).status().code(), Code::kResourceExhausted);
 
   ControlWorld without;

@@ -146,7 +146,7 @@ TEST(Rails, OfAHeadNodeAreNotMissing) {
     auto nodes = Nodes(4, RoceNode, {.rails = 1, .gpu = gpu});
     testing::RemoveCard(nodes[0], 0);
     const auto records = RecordsOf(nodes);
-    EXPECT_EQ(MissingOn(records[0]).size(), gpu ? 1 : 0) << "a node with GPUs is no head node";
+    EXPECT_EQ(MissingOn(records[0]).size(), gpu ? 1 : 0) << "a node with GPUs is not a head node";
   }
 }
 

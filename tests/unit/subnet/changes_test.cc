@@ -21,10 +21,10 @@ using ::testing::StartsWith;
 // "MOVED BEFORE -> NOW" for each change.
 std::vector<std::string> Lines(const v1::SubnetEvent& event) {
   std::vector<std::string> lines;
-  for (const v1::CableChange& change : event.changes())
+  for (const v1::SubnetChange& change : event.changes())
     lines.push_back(Format("{} {} -> {}",
-                           v1::CableChangeKind_Name(change.kind())
-                               .substr(std::string_view("CABLE_CHANGE_KIND_").size()),
+                           v1::SubnetChangeKind_Name(change.kind())
+                               .substr(std::string_view("SUBNET_CHANGE_KIND_").size()),
                            change.before(), change.now()));
   return lines;
 }
@@ -66,6 +66,48 @@ TEST(ChangesBetween, ADeviceThatDoesNotAnswerKeepsItsCable) {
   EXPECT_THAT(Lines(ChangesBetween(Tree().Read(), builder.Finish())), IsEmpty());
 }
 
+// A subnet with routes that a reader has read, with the master on this host.
+Subnet ReadWithMaster(const testing::TestSubnet& made, const std::string& master) {
+  Builder builder;
+  EXPECT_TRUE(AddFile("net.txt", made.Ibnetdiscover(), builder).ok());
+  EXPECT_TRUE(AddFile("lfts.txt", made.Lfts(), builder).ok());
+  const std::uint32_t node = builder.NodeOf(NodeType::kUnknown, made.nodes[made.Find(master)].guid);
+  builder.AddManager(
+      {.port_guid = builder.PortOf({node, 1})->guid, .state = ManagerState::kMaster});
+  builder.SetReading({.reader = "mlx5_0 port 1"});
+  return builder.Finish();
+}
+
+TEST(ChangesBetween, NamesSwitchesWhoseRoutesChangedAlone) {
+  testing::TestSubnet made = Tree();
+  made.Route();
+  testing::TestSubnet other = made;
+  testing::TestNode& leaf = other.nodes[other.Find("leaf-1")];
+  const std::uint32_t lid = other.nodes[other.Find("gpu-1 mlx5_0")].lid;
+  leaf.routes[lid] = 4;
+  EXPECT_THAT(Lines(ChangesBetween(ReadWithMaster(made, "gpu-1 mlx5_0"),
+                                   ReadWithMaster(other, "gpu-1 mlx5_0"))),
+              ElementsAre("ROUTES  -> switch \"leaf-1\" (1 LID)"));
+  EXPECT_EQ(ChangesBetween(ReadWithMaster(made, "gpu-1 mlx5_0"),
+                           ReadWithMaster(other, "gpu-1 mlx5_0"), false)
+                .total(),
+            0)
+      << "the reading before had a change";
+  // A cable that is gone explains other routes.
+  other.cables.pop_back();
+  EXPECT_THAT(Lines(ChangesBetween(ReadWithMaster(made, "gpu-1 mlx5_0"),
+                                   ReadWithMaster(other, "gpu-1 mlx5_0"))),
+              ElementsAre(StartsWith("GONE \"")));
+}
+
+TEST(ChangesBetween, NamesTheOldAndTheNewMaster) {
+  testing::TestSubnet made = Tree();
+  made.Route();
+  const Subnet before = ReadWithMaster(made, "gpu-1 mlx5_0");
+  EXPECT_THAT(Lines(ChangesBetween(before, ReadWithMaster(made, "gpu-2 mlx5_0"))),
+              ElementsAre("MASTER node \"gpu-1\" mlx5_0 port 1 -> node \"gpu-2\" mlx5_0 port 1"));
+}
+
 TEST(ChangesBetween, CountsHowOftenALinkWasDown) {
   const testing::TestSubnet made = Tree();
   Builder builder;
@@ -80,6 +122,22 @@ TEST(ChangesBetween, CountsHowOftenALinkWasDown) {
   const v1::SubnetEvent event = ChangesBetween(made.Read(), builder.Finish());
   EXPECT_THAT(Lines(event), ElementsAre(StartsWith("FLAPPED  -> ")));
   EXPECT_EQ(event.changes(0).flaps(), 3);
+}
+
+TEST(ChangesBetween, AClearedCounterCountsFromZero) {
+  const testing::TestSubnet made = Tree();
+  Builder builder;
+  ASSERT_TRUE(AddFile("net.txt", made.Ibnetdiscover(), builder).ok());
+  const testing::TestCable& cable = made.cables[0];
+  const std::uint32_t node = builder.NodeOf(NodeType::kUnknown, made.nodes[cable.from].guid);
+  PortDetails& details = *builder.DetailsOf({node, cable.from_port});
+  details.first_counters = details.counters = CounterValues{};
+  (*details.first_counters)[static_cast<std::size_t>(Counter::kLinkDowned)] = 9;
+  (*details.counters)[static_cast<std::size_t>(Counter::kLinkDowned)] = 2;
+  details.between = std::chrono::minutes(1);
+  const v1::SubnetEvent event = ChangesBetween(made.Read(), builder.Finish());
+  ASSERT_EQ(event.changes_size(), 1);
+  EXPECT_EQ(event.changes(0).flaps(), 2);
 }
 
 TEST(ChangesBetween, ListsTheFirstOfManyChanges) {

@@ -342,7 +342,7 @@ TEST(SubnetUplinks, AnUnusedUplinkFailsAndTheOtherIsTooBusy) {
 }
 
 // A ring of four switches: the shortest paths over two switches go round.
-TEST(SubnetNoCreditLoops, ShowsTheShortestCycle) {
+TestSubnet RingOfFour() {
   TestSubnet ring;
   for (int i = 0; i < 4; ++i) ring.AddSwitch(Format("sw-{}", i));
   for (std::uint32_t i = 0; i < 4; ++i) ring.Connect(i, (i + 1) % 4);
@@ -355,9 +355,55 @@ TEST(SubnetNoCreditLoops, ShowsTheShortestCycle) {
           if (cable.from == at && cable.to == (at + 1) % 4)
             ring.nodes[at].routes[ring.nodes[host].lid] =
                 static_cast<std::uint8_t>(cable.from_port);
+  return ring;
+}
+
+TEST(SubnetNoCreditLoops, ShowsTheShortestCycle) {
+  const TestSubnet ring = RingOfFour();
   const std::vector<std::string> failures = Failures(ring.Read());
   ASSERT_THAT(failures, ElementsAre(HasSubstr("subnet_no_credit_loops: credit loop of 4 links: ")));
   EXPECT_THAT(Failures(ring.Read(), nullptr, {.several_lanes = true}), IsEmpty());
+}
+
+// The ring with SL-to-VL tables: `lane` for each service level at each switch.
+Subnet RingWithLanes(const std::function<std::uint8_t(std::size_t level)>& lane, bool by_input) {
+  const TestSubnet ring = RingOfFour();
+  Builder builder;
+  EXPECT_TRUE(AddFile("net.txt", ring.Ibnetdiscover(), builder).ok());
+  EXPECT_TRUE(AddFile("lfts.txt", ring.Lfts(), builder).ok());
+  for (const testing::TestCable& cable : ring.cables)
+    for (const auto& [node, port] :
+         {std::pair(cable.from, cable.from_port), std::pair(cable.to, cable.to_port)}) {
+      const std::uint32_t index = builder.NodeOf(NodeType::kUnknown, ring.nodes[node].guid);
+      builder.node(index).lanes_by_input = by_input && ring.nodes[node].is_switch;
+      PortDetails& details = *builder.DetailsOf({index, port});
+      details.lanes = 4;
+      details.lane_of_level.emplace();
+      for (std::size_t level = 0; level < kServiceLevels; ++level)
+        (*details.lane_of_level)[level] = lane(level);
+    }
+  return builder.Finish();
+}
+
+std::vector<std::string> CreditFailures(const Subnet& subnet, bool several_lanes) {
+  std::vector<std::string> failures = Failures(subnet, nullptr, {.several_lanes = several_lanes});
+  std::erase_if(failures, [](const std::string& text) {
+    return text.find("subnet_no_credit_loops") == std::string::npos;
+  });
+  return failures;
+}
+
+TEST(SubnetNoCreditLoops, LanesDecideWhetherACycleIsOne) {
+  const auto one = [](std::size_t) { return std::uint8_t{0}; };
+  const auto dropped = [](std::size_t level) { return level == 3 ? kDropLane : std::uint8_t{2}; };
+  const auto several = [](std::size_t level) { return static_cast<std::uint8_t>(level % 4); };
+  for (const bool several_lanes : {false, true}) {
+    EXPECT_EQ(CreditFailures(RingWithLanes(one, false), several_lanes).size(), 1U);
+    EXPECT_EQ(CreditFailures(RingWithLanes(dropped, false), several_lanes).size(), 1U);
+    EXPECT_EQ(CreditFailures(RingWithLanes(several, false), several_lanes).size(),
+              several_lanes ? 0U : 1U);
+    EXPECT_THAT(CreditFailures(RingWithLanes(one, true), several_lanes), IsEmpty());
+  }
 }
 
 // One entry changed at random is found, with its switch and LID, or changes nothing for a path.

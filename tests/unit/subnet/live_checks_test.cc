@@ -20,6 +20,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// Service levels 0, 1, ... on lanes 0, 1, ... up to the last, and again.
+LaneOfLevel LanesUpTo(std::uint8_t lanes) {
+  LaneOfLevel table{};
+  for (std::size_t level = 0; level < table.size(); ++level)
+    table[level] = static_cast<std::uint8_t>(level % lanes);
+  return table;
+}
+
 // A fat tree with a master and a standby, and with details of all ports; `change` adds a fault.
 class LiveSubnet {
  public:
@@ -43,8 +51,11 @@ class LiveSubnet {
         details.enforces_partitions = true;
         details.mtu = 4096;
         details.lanes = 4;
+        details.lane_of_level = LanesUpTo(4);
+        details.served_lanes = 0x0f;
         details.first_counters = details.counters = CounterValues{};
         details.between = std::chrono::minutes(1);
+        builder.node(end.node).tick = 7;
       }
     change(builder);
     return builder.Finish();
@@ -92,7 +103,8 @@ TEST(LiveChecks, WithoutAReaderTheyAreUnknown) {
   for (const char* const rule :
        {"subnet_standby_manager", "subnet_manager_priority", "subnet_nodes_answer",
         "subnet_links_active", "subnet_mtu_equal", "subnet_p_keys_match", "subnet_port_errors",
-        "subnet_counters_saturated"})
+        "subnet_counters_saturated", "subnet_default_lane_usable", "subnet_lanes_equal",
+        "subnet_no_congestion"})
     EXPECT_THAT(UnknownOf(made.Read()), Contains(rule));
 }
 

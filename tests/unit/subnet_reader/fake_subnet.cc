@@ -64,10 +64,20 @@ void FakeSubnet::FillPortInfo(std::uint32_t node, std::uint32_t port, std::uint8
   data[33] = up ? 5 << 4 : 2 << 4;  // LinkUp, Polling
   data[35] = 4 << 4 | 4;            // QDR
   data[36] = 5 << 4;                // MTU 4096
+  data[39] = data[40] = 8;          // Entries of the VL arbitration tables
   data[41] = 5;
   data[43] = 4 << 4;  // 8 lanes
   data[62] = 4 << 4;  // HDR
   data[63] = 4;
+}
+
+void FakeSubnet::FillLanes(const Place& place, std::uint32_t modifier, std::uint8_t* data) const {
+  for (std::uint8_t level = 0; level < 16; ++level)
+    data[level / 2] |= static_cast<std::uint8_t>((level & 7) << (level % 2 == 0 ? 4 : 0));
+  const bool is_switch = made_.nodes[place.node].is_switch;
+  const std::uint32_t input = is_switch ? modifier >> 8 & 0xff : place.port;
+  const std::uint32_t output = is_switch ? modifier & 0xff : place.port;
+  data[0] = static_cast<std::uint8_t>(lane(place.node, input, output) << 4 | (data[0] & 0x0f));
 }
 
 bool FakeSubnet::FillSubnet(const subnet::Mad& request, const Place& place,
@@ -96,6 +106,13 @@ bool FakeSubnet::FillSubnet(const subnet::Mad& request, const Place& place,
       return true;
     case Attribute::kPortInfo: FillPortInfo(place.node, modifier & 0xff, data); return true;
     case Attribute::kPKeyTable: Store<std::uint16_t>(bytes, 0, 0xffff); return true;
+    case Attribute::kSlToVl: FillLanes(place, modifier, data); return true;
+    case Attribute::kVlArbitration:
+      for (std::uint8_t entry = 0; entry < 8; ++entry) {
+        data[entry * 2] = entry;
+        data[entry * 2 + 1] = entry == 0 ? weight_of_lane_0 : 4;
+      }
+      return true;
     case Attribute::kForwardingTable:
       std::fill_n(data, 64, std::uint8_t{255});
       for (std::size_t i = 0; i < 64 && modifier * 64 + i < node.routes.size(); ++i)
@@ -103,8 +120,32 @@ bool FakeSubnet::FillSubnet(const subnet::Mad& request, const Place& place,
       return true;
     case Attribute::kSubnetManagerInfo:
       Store<std::uint64_t>(bytes, 0, node.guid + 1);
-      data[20] = 5 << 4 | 3;  // Priority 5, MASTER
+      data[20] = static_cast<std::uint8_t>(manager_priority << 4 | 3);  // MASTER
       return true;
+    default: return false;
+  }
+}
+
+bool FakeSubnet::FillPerformance(subnet::Mad& answer, Attribute attribute, const Place& place) {
+  const std::pair at(place.node, std::uint32_t{answer[kData + 1]});
+  const auto grown = [&](const auto& counter) {
+    const auto grows = counter.find(at);
+    return grows == counter.end() ? 0 : grows->second * reads_[at];
+  };
+  switch (attribute) {
+    case Attribute::kClassPortInfo:
+      Store<std::uint32_t>(answer, kData + 4, announces_wide_counters ? 0x2U << 5 : 0);
+      return true;
+    case Attribute::kPortSamplesControl: answer[kData + 2] = 7; return true;
+    case Attribute::kPortCounters:
+      ++reads_[at];
+      Store<std::uint16_t>(answer, kData + 8, static_cast<std::uint16_t>(grown(errors)));
+      return true;
+    case Attribute::kPortCountersExtended:
+      ++reads_[at];
+      Store<std::uint64_t>(answer, kData + 96, grown(errors));
+      Store<std::uint64_t>(answer, kData + 168, grown(waits));
+      return has_wide_counters;
     default: return false;
   }
 }
@@ -120,20 +161,8 @@ std::optional<subnet::Mad> FakeSubnet::Answer(const subnet::Mad& request, const 
   answer[3] = 0x81;
   const auto attribute = static_cast<Attribute>(Load<std::uint16_t>(request, 16));
   std::uint8_t* const data = answer.data() + kData;
-  bool supported = true;
-  if (IsDirected(request)) {
-    supported = FillSubnet(request, place, data);
-  } else if (attribute == Attribute::kClassPortInfo) {
-    Store<std::uint16_t>(answer, kData + 2, subnet::kExtendedCounters);
-  } else if (attribute == Attribute::kPortCounters) {
-    const std::pair at(place.node, std::uint32_t{data[1]});
-    const auto grows = errors.find(at);
-    if (grows != errors.end())
-      Store<std::uint16_t>(answer, kData + 8,
-                           static_cast<std::uint16_t>(grows->second * ++reads_[at]));
-  } else {
-    supported = false;
-  }
+  const bool supported = IsDirected(request) ? FillSubnet(request, place, data)
+                                             : FillPerformance(answer, attribute, place);
   if (!supported) Store<std::uint16_t>(answer, 4, subnet::kStatusNotSupported);
   if (IsDirected(request)) answer[4] |= 0x80;  // Direction
   return answer;

@@ -44,10 +44,22 @@ class FakeSubnet final : public MadTransport {
   Behaviour usual;
   std::uint32_t lose_one_in = 0;  // Requests; 0: none
   std::uint32_t manager = 0;      // Node with the master
+  std::uint8_t manager_priority = 5;
+  // Lane of service level 0 for packets from port `input` to `output` of a node; of an adapter,
+  // both are its port. The other levels have lanes 1 to 7, twice.
+  std::function<std::uint8_t(std::uint32_t node, std::uint32_t input, std::uint32_t output)> lane =
+      [](std::uint32_t, std::uint32_t, std::uint32_t) { return 0; };
+  // Weight of the lanes 1 to 7 in the VL arbitration tables is 4, that of lane 0 is this.
+  std::uint8_t weight_of_lane_0 = 64;
   // Changes an answer before it is sent.
   std::function<void(subnet::Mad& answer)> change;
   // Counter PortRcvErrors of (node, port) grows by this at each read.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint16_t> errors;
+  // Switches announce PortCountersExtended with errors, and answer it.
+  bool announces_wide_counters = false;
+  bool has_wide_counters = false;
+  // Counter PortXmitWait of (node, port) grows by this at each read of wide counters.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> waits;
 
   std::uint32_t smps_max() const { return smps_max_; }
   std::uint32_t gmps_max() const { return gmps_max_; }
@@ -68,8 +80,10 @@ class FakeSubnet final : public MadTransport {
   std::optional<Place> Follow(const subnet::Mad& mad) const;
   std::optional<Place> FindLid(std::uint16_t lid) const;
   std::optional<subnet::Mad> Answer(const subnet::Mad& request, const Place& place);
+  bool FillPerformance(subnet::Mad& answer, subnet::Attribute attribute, const Place& place);
   bool FillSubnet(const subnet::Mad& request, const Place& place, std::uint8_t* data) const;
   void FillPortInfo(std::uint32_t node, std::uint32_t port, std::uint8_t* data) const;
+  void FillLanes(const Place& place, std::uint32_t modifier, std::uint8_t* data) const;
 
   const subnet::testing::TestSubnet& made_;
   const std::uint32_t reader_;

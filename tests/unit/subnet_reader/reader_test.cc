@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stop_token>
 
 #include "base/text.h"
@@ -24,6 +25,7 @@ using testing::FakeClock;
 using testing::FakeSubnet;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 TestSubnet Tree(const FatTree& tree = {}) {
   TestSubnet made = subnet::testing::Make(tree);
@@ -85,8 +87,7 @@ TEST(SubnetReader, AHealthySubnetHasNoFailureAndNoGap) {
   World world;
   const v1::SubnetSnapshot snapshot = world.Read({.rate_interval = std::chrono::seconds(60)});
   EXPECT_THAT(Failures(snapshot), IsEmpty());
-  // The fake has no PortCountersExtended.
-  EXPECT_THAT(snapshot.not_covered(), ElementsAre(HasSubstr("counters: refused")));
+  EXPECT_THAT(snapshot.not_covered(), IsEmpty());
   EXPECT_EQ(snapshot.lost(), 0U);
   EXPECT_EQ(snapshot.mads(), world.fake.requests());
   EXPECT_EQ(snapshot.managers(0).state(), 3U);
@@ -188,7 +189,8 @@ TEST(SubnetReader, AnswersWithAnotherIdOrAttributeAreIgnored) {
 
 TEST(SubnetReader, AnUnsupportedAttributeIsAskedOnce) {
   World world;
-  world.Read();
+  world.fake.announces_wide_counters = true;
+  EXPECT_THAT(world.Read().not_covered(), ElementsAre(HasSubstr("counters: refused")));
   for (const auto& node : world.made.nodes)
     if (node.is_switch) {
       // The requests that were outstanding when the first answer came
@@ -205,6 +207,83 @@ TEST(SubnetReader, ErrorsOfAnIntervalNameTheCable) {
   EXPECT_THAT(failures,
               ElementsAre(HasSubstr("subnet_port_errors: switch \"leaf-2\" port 1 - node")));
   EXPECT_THAT(failures, ElementsAre(HasSubstr("PortRcvErrors +7")));
+}
+
+TEST(SubnetReader, APortThatDropsTheDefaultServiceLevelIsNamed) {
+  const std::string at = "switch \"leaf-2\" port 3: packets of service level 0 use ";
+  for (const auto& [lane, why] : {std::pair(15, "lane 15, which drops them"),
+                                  std::pair(9, "lane 9; the link has lanes 0 to 7")}) {
+    World world;
+    const std::uint32_t leaf = world.made.Find("leaf-2");
+    world.fake.lane = [&, wrong = lane](std::uint32_t node, std::uint32_t, std::uint32_t output) {
+      return static_cast<std::uint8_t>(node == leaf && output == 3 ? wrong : 0);
+    };
+    EXPECT_THAT(Failures(world.Read()),
+                UnorderedElementsAre(HasSubstr("subnet_default_lane_usable: " + at + why),
+                                     HasSubstr("subnet_lanes_equal: switch \"leaf-2\" port 3: ")));
+  }
+  World world;
+  world.fake.weight_of_lane_0 = 0;
+  EXPECT_THAT(Failures(world.Read()),
+              Contains(HasSubstr("lane 0, which has no weight in the VL arbitration tables")));
+}
+
+TEST(SubnetReader, LanesThatDependOnTheInputPortAreUnknown) {
+  World world;
+  world.fake.lane = [](std::uint32_t, std::uint32_t input, std::uint32_t) {
+    return static_cast<std::uint8_t>(input % 2);
+  };
+  const v1::SubnetSnapshot snapshot = world.Read();
+  EXPECT_EQ(std::ranges::count(snapshot.nodes(), true, &v1::SubnetNode::sl_to_vl_by_input), 1)
+      << "one switch of the model";
+  EXPECT_THAT(Failures(snapshot), IsEmpty());
+  const auto coverage = subnet::Evaluate(SubnetOf(snapshot), nullptr, {}).findings;
+  EXPECT_TRUE(std::ranges::any_of(coverage, [](const v1::Finding& finding) {
+    return finding.rule() == "subnet_lanes_equal" && finding.verdict() == v1::VERDICT_UNKNOWN;
+  }));
+}
+
+TEST(SubnetReader, WideCountersAreReadWhereTheyAre) {
+  World world;
+  world.fake.announces_wide_counters = world.fake.has_wide_counters = true;
+  world.fake.errors[{world.made.Find("leaf-2"), 1}] = 7;
+  const v1::SubnetSnapshot snapshot = world.Read({.rate_interval = std::chrono::seconds(60)});
+  EXPECT_THAT(Failures(snapshot), ElementsAre(HasSubstr("PortRcvErrors +7")));
+  for (const v1::SubnetNode& node : snapshot.nodes())
+    for (const v1::SubnetPort& port : node.ports())
+      if (port.has_counters()) {
+        EXPECT_TRUE(port.counters().port_counters().empty());
+        EXPECT_EQ(port.counters().wide_counters().size(), subnet::kWideCountersBytes);
+      }
+}
+
+// A receiver does not take packets; the leaf, a spine and another leaf wait for it.
+TEST(SubnetReader, CongestionIsFollowedToTheSlowReceiver) {
+  World world;
+  world.fake.announces_wide_counters = world.fake.has_wide_counters = true;
+  const auto port_to = [&](const std::string& from, const std::string& to) {
+    const std::uint32_t node = world.made.Find(from);
+    const std::uint32_t peer = world.made.Find(to);
+    for (const subnet::testing::TestCable& cable : world.made.cables) {
+      if (cable.from == node && cable.to == peer) return std::pair(node, cable.from_port);
+      if (cable.to == node && cable.from == peer) return std::pair(node, cable.to_port);
+    }
+    ADD_FAILURE() << from << " " << to;
+    return std::pair(0U, 0U);
+  };
+  // Quantum: 8 bytes for a tick, at 200 Gb/s. Half of a minute.
+  const std::uint64_t half = 25'000'000'000 / 8 * 30;
+  world.fake.waits[port_to("leaf-1", "gpu-1 mlx5_0")] = half;
+  world.fake.waits[port_to("spine-1", "leaf-1")] = half;
+  world.fake.waits[port_to("leaf-3", "spine-1")] = half;
+  const auto failures = Failures(world.Read({.rate_interval = std::chrono::seconds(60)}));
+  EXPECT_THAT(failures,
+              ElementsAre(HasSubstr("subnet_no_congestion: switch \"leaf-1\" port 1 waits "
+                                    "50 % of the time: node \"gpu-1\" mlx5_0 accepts "
+                                    "packets too slowly; 2 more ports wait for it")));
+  // Little waiting is normal.
+  for (auto& [port, ticks] : world.fake.waits) ticks = half / 10;
+  EXPECT_THAT(Failures(world.Read({.rate_interval = std::chrono::seconds(60)})), IsEmpty());
 }
 
 TEST(SubnetReader, AStopEndsIt) {

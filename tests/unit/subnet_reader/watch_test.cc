@@ -32,6 +32,11 @@ struct Watched {
     EXPECT_TRUE(snapshot.ok()) << snapshot.status().message();
     return snapshot.ok() ? *std::move(snapshot) : v1::SubnetSnapshot();
   }
+  bool HaveManagersChanged() {
+    const auto changed = watch.HaveManagersChanged(*fake, {});
+    EXPECT_TRUE(changed.ok()) << changed.status().message();
+    return changed.ok() && *changed;
+  }
   // A reading a minute later, and the packets that it took.
   std::uint64_t PacketsOfNext(v1::SubnetSnapshot* snapshot = nullptr) {
     clock.Advance(1min);
@@ -89,6 +94,36 @@ TEST(SubnetWatch, TablesAreReadAgainWhenTheyCanHaveChanged) {
   v1::SubnetSnapshot third;
   EXPECT_GT(world.PacketsOfNext(&third), some + all) << "topology, and then everything";
   EXPECT_TRUE(HasTables(third));
+}
+
+TEST(SubnetWatch, AnotherMasterReadsTheTablesTwice) {
+  Watched world;
+  world.Read();
+  const std::uint64_t all = world.fake->requests();
+  const std::uint64_t some = world.PacketsOfNext();
+  EXPECT_FALSE(world.HaveManagersChanged());
+
+  // The master stops, and another one becomes master. Its tables can come later.
+  world.fake->manager = world.made.Find("gpu-2 mlx5_0");
+  world.fake->nodes[world.made.Find("gpu-1 mlx5_0")].answers = true;
+  EXPECT_EQ(world.PacketsOfNext(), some + all);
+  EXPECT_EQ(world.PacketsOfNext(), all);
+  EXPECT_EQ(world.PacketsOfNext(), some);
+}
+
+TEST(SubnetWatch, NoticesThatAManagerStoppedOrChanged) {
+  Watched world;
+  world.fake->manager = world.made.Find("gpu-4 mlx5_0");
+  EXPECT_FALSE(world.HaveManagersChanged()) << "none is known";
+  world.Read();
+  const std::uint64_t before = world.fake->requests();
+  EXPECT_FALSE(world.HaveManagersChanged());
+  EXPECT_EQ(world.fake->requests(), before + 1);
+  world.fake->manager_priority = 7;
+  EXPECT_TRUE(world.HaveManagersChanged());
+  world.fake->manager_priority = 5;
+  world.fake->nodes[world.fake->manager].answers = false;
+  EXPECT_TRUE(world.HaveManagersChanged());
 }
 
 TEST(SubnetWatch, RatesAreThoseBetweenTwoReadings) {

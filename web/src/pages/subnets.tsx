@@ -1,11 +1,18 @@
-// InfiniBand subnets: who reads them, their findings, errors at switch ports, changed cables.
-import { list } from "../api";
-import { Age, Empty, LoadError, Loading, Panel, Severity, State, Value } from "../parts/basics";
+// InfiniBand subnets: who reads them, their findings, errors at switch ports, changes.
+import { get, list } from "../api";
+import { Age, LoadError, Loading, Panel, Severity, State, Value } from "../parts/basics";
 import { Table, type Column } from "../parts/table";
 import { MISSING, count, duration, scaled, severityRank } from "../format";
 import { hashOf } from "../router";
-import { useLoad, useSession } from "../session";
-import type { CableChange, Finding, SubnetInfo, SubnetPortErrors } from "../types";
+import { useLoad } from "../session";
+import type {
+  Finding,
+  SubnetChange,
+  SubnetHistory,
+  SubnetHistoryEntry,
+  SubnetInfo,
+  SubnetPortErrors,
+} from "../types";
 
 const FINDINGS_MAX = 200;
 
@@ -76,45 +83,45 @@ const PORTS: Column<PortRow>[] = [
   { title: "Subnet", minor: true, sort: (port) => port.subnet, cell: (port) => port.subnet },
 ];
 
-export function cableText(change: CableChange): string {
+export function changeText(change: SubnetChange): string {
   switch (change.kind) {
-    case "CABLE_CHANGE_KIND_MOVED":
+    case "SUBNET_CHANGE_KIND_MOVED":
       return `moved: ${change.now}, before ${change.before}`;
-    case "CABLE_CHANGE_KIND_GONE":
+    case "SUBNET_CHANGE_KIND_GONE":
       return `gone: ${change.before}`;
-    case "CABLE_CHANGE_KIND_NEW":
+    case "SUBNET_CHANGE_KIND_NEW":
       return `new: ${change.now}`;
-    case "CABLE_CHANGE_KIND_FLAPPED":
+    case "SUBNET_CHANGE_KIND_FLAPPED":
       return `down ${change.flaps === 1 ? "once" : `${change.flaps} times`}: ${change.now}`;
+    case "SUBNET_CHANGE_KIND_ROUTES":
+      return `routes changed, but no link, LID or master: ${change.now}`;
+    case "SUBNET_CHANGE_KIND_MASTER":
+      return `subnet manager: ${change.now || "none"}, before ${change.before || "none"}`;
     default:
       return "unknown change";
   }
 }
 
-function Changes() {
-  const { events } = useSession();
-  const changed = events.filter((event) => event.subnet);
-  if (changed.length === 0) return <Empty>None since this page was opened.</Empty>;
-  return (
-    <ul class="events">
-      {changed.map((event) => (
-        <li key={event.sequence}>
-          <span class="muted">
-            <Age at={event.at} />
-          </span>
-          <div>
-            {event.subnet!.changes.map((change) => (
-              <div key={cableText(change)}>{cableText(change)}</div>
-            ))}
-            {event.subnet!.total > event.subnet!.changes.length && (
-              <div>and {event.subnet!.total - event.subnet!.changes.length} more</div>
-            )}
-          </div>
-        </li>
-      ))}
-    </ul>
-  );
+interface ChangeOfSubnet extends SubnetHistoryEntry {
+  subnet: string;
 }
+
+const CHANGES: Column<ChangeOfSubnet>[] = [
+  {
+    title: "Last",
+    sort: (one) => one.last_at,
+    cell: (one) => <Age at={one.last_at} />,
+  },
+  {
+    title: "First",
+    minor: true,
+    sort: (one) => one.first_at,
+    cell: (one) => <Age at={one.first_at} />,
+  },
+  { title: "Times", numeric: true, sort: (one) => one.times, cell: (one) => count(one.times) },
+  { title: "Change", cell: (one) => changeText(one.change) },
+  { title: "Subnet", minor: true, sort: (one) => one.subnet, cell: (one) => one.subnet },
+];
 
 const FINDINGS: Column<Finding>[] = [
   {
@@ -138,7 +145,20 @@ async function load(signal: AbortSignal) {
     FINDINGS_MAX,
     signal,
   );
-  return { subnets: subnets.items, findings: findings.items, complete: findings.complete };
+  const histories = await Promise.all(
+    subnets.items.map((one) =>
+      get<SubnetHistory>(`/v1/subnets/${encodeURIComponent(one.name)}/history`, {}, signal),
+    ),
+  );
+  const changes = histories
+    .flatMap(({ subnet, entries }) => entries.map((entry) => ({ ...entry, subnet })))
+    .sort((one, other) => other.last_at.localeCompare(one.last_at));
+  return {
+    subnets: subnets.items,
+    findings: findings.items,
+    complete: findings.complete,
+    changes,
+  };
 }
 
 export function SubnetsPage() {
@@ -184,8 +204,15 @@ export function SubnetsPage() {
               name="ports"
             />
           </Panel>
-          <Panel title="Changed cables">
-            <Changes />
+          <Panel title="Changes">
+            <Table
+              rows={value.changes}
+              columns={CHANGES}
+              keyOf={(one) => `${one.subnet} ${changeText(one.change)}`}
+              caption="Changes of cables, routes and subnet managers"
+              empty="No changes between two readings by agents."
+              name="changes"
+            />
           </Panel>
         </>
       )}
