@@ -4,59 +4,23 @@ against a real fabricd. Kueue itself is not run."""
 
 import argparse
 import contextlib
-import http.server
-import json
 import sys
-import threading
 
 import yaml
 
 from deploytest import DEPLOY, DeployTest, main
+from fakeserver import FakeServer
 from fleet import Fleet
 
 GATE = DEPLOY / "kubernetes/kueue"
-sys.path.insert(0, str(GATE))
-import fabric_gate  # pylint: disable=wrong-import-position
+API = DEPLOY / "kubernetes/api"
+sys.path[:0] = [str(GATE), str(API)]
+# pylint: disable=wrong-import-position
+import fabric_api
+import fabric_gate
 
 WORKLOADS = "/apis/kueue.x-k8s.io/v1beta1/workloads"
 CHECKS = "/apis/kueue.x-k8s.io/v1beta1/admissionchecks"
-
-
-class FakeServer:
-    """Answers requests from a function of verb, path and body, and keeps them."""
-
-    def __init__(self, answer):
-        self.requests = []
-        fake = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def serve(self):
-                size = int(self.headers.get("Content-Length") or 0)
-                body = json.loads(self.rfile.read(size)) if size else None
-                fake.requests.append((self.command, self.path, body,
-                                      self.headers.get("Content-Type")))
-                status, content = answer(self.command, self.path, body)
-                self.send_response(status)
-                self.end_headers()
-                self.wfile.write(json.dumps(content).encode())
-
-            do_GET = do_POST = do_PATCH = serve
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever)
-        self.thread.start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-
-    def of(self, verb):
-        return [request for request in self.requests if request[0] == verb]
-
-    def close(self):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
 
 
 def workload(name="w1", nodes=("n1", "n2"), state="Pending", check="fabric", reserved=True,
@@ -85,8 +49,8 @@ class World(DeployTest):
         self.kubernetes = self.server(self.answer_kubernetes)
         self.fabricd = self.server(self.answer_fabricd)
         self.patch_status = self.fabricd_status = 200
-        self.gate = fabric_gate.Gate(fabric_gate.Api(self.kubernetes.url),
-                                     fabric_gate.Api(self.fabricd.url))
+        self.gate = fabric_gate.Gate(fabric_api.Api(self.kubernetes.url),
+                                     fabric_api.Api(self.fabricd.url))
         fabric_gate.log = lambda text: None
 
     def server(self, answer):
@@ -187,12 +151,12 @@ class GateTest(World):
         self.assertEqual([one["state"] for one in self.turns(2)][-1], "Ready")
 
     def test_fabricd_that_does_not_answer_certifies_nothing(self):
-        self.gate.fabricd = fabric_gate.Api("http://127.0.0.1:1")
+        self.gate.fabricd = fabric_api.Api("http://127.0.0.1:1")
         self.assertEqual(self.turns(2), [], "it can be restarting")
         self.gate.patience_seconds = -60
         self.gate.running.clear()
         self.assertIn("not certified: POST http://", self.turns(1)[0]["message"])
-        self.gate.fabricd = fabric_gate.Api(self.fabricd.url)
+        self.gate.fabricd = fabric_api.Api(self.fabricd.url)
         self.fabricd_status = 404
         self.assertIn("not certified: POST /v1/certificates: 404: unknown node 'n1'",
                       self.turns(1)[-1]["message"])
@@ -211,7 +175,7 @@ class RealFabricdTest(World):
             fleet = stack.enter_context(Fleet(self.folder(), self.program))
             for node in ("n1", "n2"):
                 fleet.add(node, "rxe_guest")
-            self.gate.fabricd = fabric_gate.Api(f"http://{fleet.rest}")
+            self.gate.fabricd = fabric_api.Api(f"http://{fleet.rest}")
             self.gate.within_seconds = 2
             fleet.wait(lambda: len(fleet.get("/v1/nodes")["nodes"]) == 2, "two nodes")
             decided = fleet.wait(lambda: self.turns(1), "a certificate")
@@ -236,18 +200,23 @@ class ManifestsTest(DeployTest):
 
     def test_kustomize_adds_the_program(self):
         folder = self.folder()
-        (folder / "kustomization.yaml").write_text("components: [kueue]\n")
-        (folder / "kueue").mkdir()
-        for path in GATE.glob("*.*"):
-            (folder / "kueue" / path.name).write_text(path.read_text())
+        (folder / "kustomization.yaml").write_text("components: [api, kueue]\n")
+        for path in [*GATE.glob("*.*"), *API.glob("*.*")]:
+            (folder / path.parent.name).mkdir(exist_ok=True)
+            (folder / path.parent.name / path.name).write_text(path.read_text())
         rendered = list(yaml.safe_load_all(
             self.run_well(self.tool("kubectl"), "kustomize", folder)))
-        by_kind = {one["kind"]: one for one in rendered}
-        name = by_kind["ConfigMap"]["metadata"]["name"]
-        self.assertEqual(by_kind["ConfigMap"]["data"]["fabric_gate.py"],
-                         (GATE / "fabric_gate.py").read_text())
-        volumes = by_kind["Deployment"]["spec"]["template"]["spec"]["volumes"]
-        self.assertIn({"name": "gate", "configMap": {"name": name}}, volumes)
+        maps = {name: made["metadata"]["name"] for made in rendered
+                if made["kind"] == "ConfigMap" for name in made["data"]}
+        for made in rendered:
+            for name, text in made.get("data", {}).items():
+                folder = API if name == "fabric_api.py" else GATE
+                self.assertEqual(text, (folder / name).read_text())
+        [volumes] = [made["spec"]["template"]["spec"]["volumes"] for made in rendered
+                     if made["kind"] == "Deployment"]
+        self.assertIn({"name": "gate", "projected": {"sources": [
+            {"configMap": {"name": maps["fabric_gate.py"]}},
+            {"configMap": {"name": maps["fabric_api.py"]}}]}}, volumes)
 
 
 if __name__ == "__main__":

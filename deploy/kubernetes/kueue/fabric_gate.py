@@ -6,67 +6,17 @@ starts new certificates. Python 3.9 or newer, without other packages.
 """
 
 import argparse
-import datetime
-import json
-import pathlib
-import ssl
 import sys
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
+
+from fabric_api import Failure, Unreachable, connect, fabricd_options, log, now
 
 CONTROLLER = "fabricd.io/certificate"  # spec.controllerName of the AdmissionCheck
 KUEUE = "/apis/kueue.x-k8s.io/v1beta1"
-ACCOUNT = pathlib.Path("/var/run/secrets/kubernetes.io/serviceaccount")
 HOSTNAME = "kubernetes.io/hostname"
 MESSAGE_MAX = 1024
 PASS, FAIL = "VERDICT_PASS", "VERDICT_FAIL"
-
-
-class Failure(Exception):
-    """One line for the log, or for the workload."""
-
-
-class Unreachable(Failure):
-    """The server did not answer, or cannot now: try again."""
-
-
-def log(text):
-    print(f"fabric-gate: {text}", file=sys.stderr, flush=True)
-
-
-class Api:
-    """JSON over HTTP, of fabricd or of Kubernetes."""
-
-    def __init__(self, base, token=None, context=None):
-        self.base, self.token, self.context = base.rstrip("/"), token, context
-
-    def call(self, verb, path, body=None, kind="application/json"):
-        request = urllib.request.Request(
-            self.base + path, method=verb,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Accept": "application/json"} | ({} if body is None else
-                                                      {"Content-Type": kind}))
-        if self.token is not None:  # Read again: Kubernetes renews it.
-            request.add_header("Authorization", f"Bearer {self.token.read_text().strip()}")
-        try:
-            with urllib.request.urlopen(request, timeout=15, context=self.context) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            text = error.read(2000).decode(errors="replace")
-            try:
-                text = json.loads(text)["message"]
-            except (ValueError, KeyError, TypeError):
-                pass
-            kind = Unreachable if error.code >= 500 or error.code == 429 else Failure
-            raise kind(f"{verb} {path}: {error.code}: {text}") from error
-        except (OSError, ValueError) as error:
-            raise Unreachable(f"{verb} {self.base}{path}: {error}") from error
-
-
-def now():
-    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def condition(item, name):
@@ -197,13 +147,7 @@ class Gate:
 
 def parse(words):
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--fabricd", required=True, metavar="URL",
-                         help="REST address of fabricd: https://fabricd.fabricd.svc:9419")
-    options.add_argument("--tls-ca", help="CA of fabricd's certificate (PEM)")
-    options.add_argument("--tls-cert", help="certificate of this program, role operator (PEM)")
-    options.add_argument("--tls-key", help="private key of --tls-cert (PEM)")
-    options.add_argument("--kubernetes", default="https://kubernetes.default.svc", metavar="URL",
-                         help="default: %(default)s, with the service account of the Pod")
+    fabricd_options(options, "operator")
     options.add_argument("--within", type=int, default=30, metavar="SECONDS",
                          help="time of a certificate; default: %(default)s")
     options.add_argument("--on-unknown", choices=("Ready", "Retry"), default="Ready",
@@ -214,16 +158,7 @@ def parse(words):
 
 def main(words):
     options = parse(words)
-    fabric = None
-    if options.fabricd.startswith("https:"):
-        fabric = ssl.create_default_context(cafile=options.tls_ca)
-        if options.tls_cert:
-            fabric.load_cert_chain(options.tls_cert, options.tls_key)
-    in_pod = ACCOUNT.exists() and options.kubernetes.startswith("https:")
-    gate = Gate(
-        Api(options.kubernetes, ACCOUNT / "token" if in_pod else None,
-            ssl.create_default_context(cafile=ACCOUNT / "ca.crt") if in_pod else None),
-        Api(options.fabricd, None, fabric), options.within, options.on_unknown)
+    gate = Gate(*connect(options), options.within, options.on_unknown)
     while True:
         try:
             gate.turn()
