@@ -193,9 +193,10 @@ class TestChart(TestKubernetes):
         for path, text in chart.generated(self.chart).items():
             self.assertEqual((DEPLOY / "kubernetes" / path).read_text(), text,
                              f"{path}: run python3 tests/deploy/helm/chart.py")
-        self.assertEqual((chart.CHART / "files/alerts.yml").read_text(),
-                         (DEPLOY / "prometheus/alerts.yml").read_text(),
-                         "run python3 tests/deploy/helm/chart.py")
+        for name, source in chart.COPIED.items():
+            self.assertEqual((chart.CHART / "files" / name).read_text(),
+                             (DEPLOY / source).read_text(),
+                             f"{name}: run python3 tests/deploy/helm/chart.py")
 
     def test_components_give_what_the_values_give(self):
         for component, values in (

@@ -24,6 +24,7 @@ NAMESPACE = "fabricd"
 HEAD = "# Written from deploy/helm/fabricd by tests/deploy/helm/chart.py; do not edit.\n"
 # Template and values of each generated file
 MONITORED = {"monitoring": {"enabled": True}}
+NODES = {"nodes": {"enabled": True}}
 DISCOVERED = {"agent": {"nfd": {"enabled": True}}}
 GENERATED = {
     "namespace.yaml": ("namespace.yaml", {}),
@@ -32,6 +33,15 @@ GENERATED = {
     "networkpolicy.yaml": ("networkpolicy.yaml", {}),
     "monitoring/monitoring.yaml": ("monitoring.yaml", MONITORED),
     "nfd/nfd.yaml": ("nfd.yaml", DISCOVERED),
+    "nodes/nodes.yaml": ("nodes.yaml", NODES),
+}
+# Helm reads only files of the chart: {name in files/: source below deploy/}
+COPIED = {
+    "alerts.yml": "prometheus/alerts.yml",
+    "fabric_api.py": "kubernetes/api/fabric_api.py",
+    "fabric_judge.py": "kubernetes/nodes/fabric_judge.py",
+    "fabric_nodes.py": "kubernetes/nodes/fabric_nodes.py",
+    "fabric_taint.py": "kubernetes/nodes/fabric_taint.py",
 }
 
 
@@ -93,7 +103,8 @@ def main():
             target = DEPLOY / "kubernetes" / path
             target.parent.mkdir(exist_ok=True)
             target.write_text(text)
-    (CHART / "files/alerts.yml").write_text((DEPLOY / "prometheus/alerts.yml").read_text())
+    for name, source in COPIED.items():
+        (CHART / "files" / name).write_text((DEPLOY / source).read_text())
 
 
 if __name__ == "__main__":
