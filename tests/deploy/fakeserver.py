@@ -6,9 +6,10 @@ import threading
 
 
 class FakeServer:
-    """Answers requests from a function of verb, path and body, and keeps them."""
+    """Answers requests from a function of verb, path and body, and keeps them. with_kind: the
+    function has the content type as well."""
 
-    def __init__(self, answer):
+    def __init__(self, answer, with_kind=False):
         self.requests = []
         fake = self
 
@@ -16,9 +17,9 @@ class FakeServer:
             def serve(self):
                 size = int(self.headers.get("Content-Length") or 0)
                 body = json.loads(self.rfile.read(size)) if size else None
-                fake.requests.append((self.command, self.path, body,
-                                      self.headers.get("Content-Type")))
-                status, content = answer(self.command, self.path, body)
+                request = (self.command, self.path, body, self.headers.get("Content-Type"))
+                fake.requests.append(request)
+                status, content = answer(*request[:4 if with_kind else 3])
                 self.send_response(status)
                 self.end_headers()
                 self.wfile.write(json.dumps(content).encode())
@@ -29,7 +30,7 @@ class FakeServer:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
         self.thread.start()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 

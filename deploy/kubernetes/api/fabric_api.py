@@ -62,7 +62,8 @@ class Api:
                 raise Failure(f"{verb} {path}: the answer has more than {ANSWER_MAX} bytes")
             return json.loads(text)
         except urllib.error.HTTPError as error:
-            text = error.read(2000).decode(errors="replace")
+            with error:
+                text = error.read(2000).decode(errors="replace")
             try:
                 text = json.loads(text)["message"]
             except (ValueError, KeyError, TypeError):
