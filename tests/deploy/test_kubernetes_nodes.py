@@ -52,6 +52,9 @@ class ConditionsTest(World):
         made["affected_total"] = 300
         self.turn()
         self.assertEqual(self.status("n3")[:2], ("Unknown", "AffectedListCut"))
+        made["silenced"] = {"id": "s1"}
+        self.turn()
+        self.assertEqual(self.status("n3")[0], "False")
 
     def test_a_lost_node_and_old_facts(self):
         self.fabricd.nodes[0].update(state="NODE_STATE_LOST", lost_reason="no report for 60 s")
@@ -92,6 +95,18 @@ class ConditionsTest(World):
         self.assertEqual((self.status("n3"), self.status("n3", PORT_DOWN)), (None, None))
         self.assertEqual(self.kubernetes.nodes["n3"]["metadata"]["labels"], {})
         self.assertEqual(self.turn(), [])
+
+    def test_long_lists_of_a_node_are_not_kept(self):
+        self.kubernetes.nodes["n1"]["status"]["images"] = ["x"]
+        self.kubernetes.nodes["n1"]["metadata"]["managedFields"] = ["x"]
+        [node, *_] = self.writer.read_nodes()
+        self.assertEqual((node["status"].keys(), "managedFields" in node["metadata"]),
+                         ({"conditions"}, False))
+
+    def test_a_removed_node_is_not_known(self):
+        self.fabricd.nodes[0]["state"] = "NODE_STATE_REMOVED"
+        self.turn()
+        self.assertIsNone(self.status("n1"))
 
     def test_names(self):
         self.assertEqual(fabric_judge.match_names(

@@ -103,7 +103,13 @@ class Nodes:
         pages = self.kubernetes.pages(
             NODES, ("limit", 500),
             ("continue", lambda answer: answer.get("metadata", {}).get("continue")))
-        return [node for page in pages for node in page["items"]]
+        nodes = []
+        for page in pages:
+            for node in page["items"]:  # Without the long lists of images and managed fields
+                node.get("status", {}).pop("images", None)
+                node["metadata"].pop("managedFields", None)
+                nodes.append(node)
+        return nodes
 
     def read_fabricd(self):
         """({name: node}, findings, {node: ports})"""
