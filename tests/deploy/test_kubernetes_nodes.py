@@ -267,8 +267,12 @@ class TaintsTest(World):
         self.fabricd.fail("n1")
         self.turn(TAINT, "--taint-nodes=3")
         self.kubernetes.nodes["n1"]["spec"]["taints"] = []
-        self.turn(TAINT, "--taint-nodes=3")
-        self.assertEqual(self.taints(), [])
+        self.fabricd.fail("n2")
+        self.turn(TAINT, "--taint-nodes=1")
+        self.assertEqual((self.taints(), self.taints("n2")), ([], [TAINTED]))
+        self.fabricd.findings.clear()
+        self.turn(TAINT)
+        self.assertNotIn(fabric_taint.MARK, self.annotations(), "healthy again")
 
     def test_the_budget_of_nodes(self):
         for name in self.names:

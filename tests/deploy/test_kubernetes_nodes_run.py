@@ -58,6 +58,18 @@ class FailuresTest(World):
         with self.assertRaisesRegex(fabric_api.Failure, "403: refused"):
             self.turn()
 
+    def test_an_api_server_that_refuses_all_ends_the_turn(self):
+        for name in self.names:
+            self.kubernetes.refuse["PATCH", f"/api/v1/nodes/{name}/status"] = 429
+        self.addCleanup(setattr, fabric_nodes, "FAILURES_MAX", fabric_nodes.FAILURES_MAX)
+        fabric_nodes.FAILURES_MAX = 2
+        with self.assertRaisesRegex(fabric_api.Unreachable, "429"):
+            self.turn()
+        self.assertEqual(len(self.kubernetes.writes()), 2)
+        for name in self.names:
+            self.kubernetes.refuse["PATCH", f"/api/v1/nodes/{name}/status"] = 500
+        self.assertEqual(len(self.turn()), 3, "errors of single nodes")
+
     def test_fabricd_that_does_not_answer(self):
         self.fabricd.fail("n1")
         self.turn(TAINT, "--taint-nodes=3")

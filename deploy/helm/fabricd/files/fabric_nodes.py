@@ -24,7 +24,7 @@ STATE = "fabricd.io/findings"  # Annotation: findings whose event is written, ev
 FINDING_FIELDS = ("id,rule,verdict,severity,subject,title,state,opened_at,silenced,expired_reason,"
                   "affected,affected_total,common_cause")
 TRACKED_MAX = 32  # findings of a node with events
-FAILURES_MAX = 5  # in succession: the API server is not available
+FAILURES_MAX = 5  # in succession: the API server does not answer, or wants fewer requests
 STRATEGIC, MERGE = "application/strategic-merge-patch+json", "application/merge-patch+json"
 
 
@@ -93,7 +93,7 @@ class Nodes:
                 failures = 0
             except Failure as failure:  # Deleted, changed by another program, or busy: next turn
                 log(f"node {name}: {failure}")
-                failures += isinstance(failure, Unreachable)
+                failures += isinstance(failure, Unreachable) and failure.code in (None, 429)
                 if failures >= FAILURES_MAX:
                     raise
             except (KeyError, TypeError, AttributeError, ValueError) as error:
