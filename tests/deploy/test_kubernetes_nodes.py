@@ -184,10 +184,19 @@ class EventsTest(World):
             self.fabricd.fail("n1")
         self.turn("--events-per-hour=100")
         self.assertEqual(len(self.kubernetes.events), fabric_nodes.TRACKED_MAX)
+        self.kubernetes.events.clear()
+        self.fabricd.findings.clear()
+        self.annotations()[fabric_nodes.STATE] = json.dumps(
+            {"open": {str(number): ["r", ""] for number in range(50)}, "hour": "", "events": 0})
+        self.turn("--events-per-hour=100")
+        self.assertEqual(len(self.kubernetes.events), fabric_nodes.TRACKED_MAX)
+
+    def test_a_wrong_annotation_is_replaced(self):
+        self.fabricd.fail("n1")
         for wrong in ("{", "[]", '{"open": 1}', '{"open": {"a": 1}, "hour": 1, "events": "x"}'):
             self.annotations()[fabric_nodes.STATE] = wrong
-            self.turn("--events-per-hour=100")
-            self.assertEqual(len(json.loads(self.annotations()[fabric_nodes.STATE])["open"]), 32)
+            self.turn()
+            self.assertEqual(len(json.loads(self.annotations()[fabric_nodes.STATE])["open"]), 1)
 
 
 class LabelsTest(World):

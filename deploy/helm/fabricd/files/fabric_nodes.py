@@ -149,9 +149,7 @@ class Nodes:
         refused = step(self.taint, wanted[judge.DEGRADED], annotations, budget)
         if refused:
             status, reason, message = wanted[judge.DEGRADED]
-            note = f"; no taint: {refused}"
-            wanted[judge.DEGRADED] = (status, reason,
-                                      message[:judge.MESSAGE_MAX - len(note)] + note)
+            wanted[judge.DEGRADED] = (status, reason, f"{message}; no taint: {refused}")
         step(self.conditions, wanted)
         if known["state"] != "NODE_STATE_LOST":  # Labels and findings of a lost node stay.
             step(self.events, findings, annotations)
