@@ -10,7 +10,7 @@ class FakeServer:
     function has the content type as well."""
 
     def __init__(self, answer, with_kind=False):
-        self.requests = []
+        self.requests, self.authorizations = [], []
         fake = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -19,6 +19,7 @@ class FakeServer:
                 body = json.loads(self.rfile.read(size)) if size else None
                 request = (self.command, self.path, body, self.headers.get("Content-Type"))
                 fake.requests.append(request)
+                fake.authorizations.append(self.headers.get("Authorization"))
                 status, content = answer(*request[:4 if with_kind else 3])
                 self.send_response(status)
                 self.end_headers()

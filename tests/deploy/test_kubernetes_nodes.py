@@ -89,11 +89,13 @@ class ConditionsTest(World):
 
     def test_a_node_that_fabricd_does_not_know(self):
         self.fabricd.devices = [{"node": "n3", "rail": 0, "leaf": "leaf1"}]
+        self.fabricd.fail("n3")
         self.turn()
         self.fabricd.nodes.pop()
         self.turn()
         self.assertEqual((self.status("n3"), self.status("n3", PORT_DOWN)), (None, None))
-        self.assertEqual(self.kubernetes.nodes["n3"]["metadata"]["labels"], {})
+        self.assertEqual((self.kubernetes.nodes["n3"]["metadata"]["labels"],
+                          self.annotations("n3")), ({}, {}))
         self.assertEqual(self.turn(), [])
 
     def test_long_lists_of_a_node_are_not_kept(self):

@@ -95,6 +95,25 @@ class FailuresTest(World):
             api.call("GET", "/v1/nodes")
         (folder / "token").write_text("secret\n")
         self.assertEqual(len(api.call("GET", "/v1/nodes")["nodes"]), 2)
+        self.assertEqual(self.fabricd.server.authorizations, ["Bearer secret"])
+
+    def test_reads_are_bounded(self):
+        for name, value, text in (("ANSWER_MAX", 10, "more than 10 bytes"),
+                                  ("PAGES_MAX", 1, "more than 1 pages")):
+            before = getattr(fabric_api, name)
+            self.addCleanup(setattr, fabric_api, name, before)
+            setattr(fabric_api, name, value)
+            with self.assertRaisesRegex(fabric_api.Failure, text):
+                self.writer.read_nodes()
+            setattr(fabric_api, name, before)
+
+    def test_the_time_without_fabricd_starts_at_its_last_answer(self):
+        self.start("--unknown-after=5")
+        self.writer.read_at = time.monotonic() - 60
+        self.writer.turn()
+        self.fabricd.status = 503
+        self.writer.turn()
+        self.assertEqual(self.status("n1")[0], "False")
 
     def test_wrong_arguments(self):
         for word in ("--taint=a", "--taint=a=b:Never", "--taint=a=b c:NoSchedule",
