@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "subnet/checks/check.h"
 #include "subnet/port_counters.h"

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "subnet/checks/check.h"
 #include "subnet/words.h"
