@@ -309,7 +309,7 @@ TEST(WithAuthor, CoversEveryAuthorOfARequest) {
     EXPECT_EQ(WithAuthor(identity, *request) != nullptr, has_author) << type.name();
     authors += has_author ? 1 : 0;
   }
-  EXPECT_EQ(authors, 11);
+  EXPECT_EQ(authors, 13);
 }
 
 }  // namespace
