@@ -69,6 +69,7 @@ void Context::Take(const Match& match, const Origin& origin, const v1::LogEviden
         rank_of_process.emplace(Format("{}:{}", origin.host, origin.pid), *rank);
       return;
     case Fact::kGidIndexSet: return SetOnce(gid_index_set, fields.gid_index, where);
+    case Fact::kGidIndexZero: return SetOnce(gid_index_zero, fields.detail, where);
     case Fact::kCrossNicSet: return SetOnce(cross_nic, fields.detail, where);
     case Fact::kPxnDisabled: return SetOnce(pxn_disabled, "1", where);
     case Fact::kAmdGpu: return SetOnce(amd_gpu, "", where);

@@ -36,6 +36,7 @@ struct Context {
   std::set<std::string, std::less<>> hosts;                              // With at least one line
   std::optional<Said> mixed_link_layers;
   std::optional<Said> gid_index_set;
+  std::optional<Said> gid_index_zero;  // A version of NCCL
   std::optional<Said> cross_nic;
   std::optional<Said> pxn_disabled;
   std::optional<Said> amd_gpu;

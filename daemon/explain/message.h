@@ -26,6 +26,7 @@ enum class Fact : std::uint8_t {
   kRankOfProcess,  // Group rank
   kDevicesUsed,    // "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE" in group detail
   kGidIndexSet,    // Group gid_index, by the user
+  kGidIndexZero,   // Group detail: a version of NCCL whose default GID index is 0
   kCrossNicSet,    // Group detail
   kPxnDisabled,
   kAmdGpu,

@@ -16,6 +16,8 @@ constexpr double kLateSeconds = 60;
 constexpr std::size_t kCausesMax = 8;
 constexpr std::size_t kCausesOfLaterProblems = 2;
 constexpr int kStatedCausesMax = 4;
+// Of RoCE v2 over IPv4 where nothing else has been configured.
+constexpr std::string_view kUsualGidIndex = "3";
 // Up to this size, a passed message size shows that only large messages fail.
 constexpr std::uint64_t kSmallMessageBytes = 64 << 10;
 
@@ -52,8 +54,14 @@ void AddressHints(const Context& context, Problem& problem) {
     problem.Add({kGidIndexMoved, kStrong, EventEvidence(*event, "has another GID table now")});
   if (context.gid_index_set && !context.infiniband) {
     const Said& said = *context.gid_index_set;
-    problem.Add({kGidNotRoutable, said.what == "0" || said.what == "1" ? kStrong : kWeak,
+    problem.Add({kGidNotRoutable, said.what == kUsualGidIndex ? kWeak : kStrong,
                  EvidenceAt(said.where, Format("NCCL_IB_GID_INDEX is set to {}", said.what))});
+  }
+  // The lines that show RoCE and settings have one level: no line means no setting.
+  if (context.gid_index_zero && !context.gid_index_set && context.roce && !context.infiniband) {
+    const Said& said = *context.gid_index_zero;
+    problem.Add({kGidNotRoutable, kStrong,
+                 EvidenceAt(said.where, Format("NCCL {} uses GID index 0 by default", said.what))});
   }
   if (problem.subnets_differ) {
     const auto& told = context.cross_nic ? context.cross_nic : context.pxn_disabled;

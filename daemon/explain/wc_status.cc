@@ -101,7 +101,7 @@ constexpr WcStatus kStatuses[] = {
      "transport retry counter exceeded",
      "transport retry exceeded",
      "The peer did not acknowledge any of the retries: packets or answers do not arrive.",
-     {kGidNotRoutable, kLinkUnstable, kPeerGone, kPfc, kTrafficClass, kMtu, kNoRoute,
+     {kLinkUnstable, kPeerGone, kPfc, kTrafficClass, kGidNotRoutable, kMtu, kNoRoute,
       kRetryTooShort, kSubnetManager, kPkey},
      false,
      0x15},

@@ -46,16 +46,41 @@ TEST(Case, DefaultGidIsLinkLocal) {
   const std::string log = Retry(" localGid fe80::1 remoteGids fe80::2");
   EXPECT_EQ(FirstCause(log), "gid_not_routable");
   EXPECT_EQ(FirstRule(log), "roce_v2_gid_present");
-  // Versions that print no GID
-  EXPECT_EQ(FirstCause(Retry("")), "gid_not_routable");
-  EXPECT_EQ(FirstCause("h:1:2 [0] net_ib.cc:839 NCCL WARN NET/IB : Got completion with error 12, "
-                       "opcode 1, len 0, vendor err 129\n"),
-            "gid_not_routable");
 }
 
-TEST(Case, OfBroadcomsSyndrome) {
-  EXPECT_EQ(FirstCause("CQE error IBV_WC_RETRY_EXC_ERR (status=12, vendor_err=0xa)\n"),
-            "gid_not_routable");
+// Without evidence: what is most frequent in the field comes first, and the GID is named later.
+TEST(Case, RetriesWithoutEvidenceAreNotTheGid) {
+  for (const std::string& log :
+       {Retry(""),
+        std::string("h:1:2 [0] net_ib.cc:839 NCCL WARN NET/IB : Got completion with "
+                    "error 12, opcode 1, len 0, vendor err 129\n"),
+        std::string("CQE error IBV_WC_RETRY_EXC_ERR (status=12, vendor_err=0xa)\n"),
+        std::string("[1700000000.1] [n1:10:0] ucp_ep.c:1 UCX  ERROR Endpoint timeout\n")}) {
+    const std::vector<std::string> causes = CauseIds(Explained(log));
+    ASSERT_GE(causes.size(), 4U) << log;
+    EXPECT_EQ(causes[0], "link_unstable") << log;
+    EXPECT_EQ(causes[1], "peer_gone") << log;
+    EXPECT_EQ(causes[2], "pfc") << log;
+    EXPECT_THAT(causes, Contains("gid_not_routable")) << log;
+  }
+}
+
+// Before NCCL 2.21, index 0 is used unless the job sets one.
+TEST(Case, OldNcclUsesGidIndexZero) {
+  const std::string used =
+      Format("{}NET/IB : Using [0]mlx5_0:1/RoCE ; OOB eth0:10.9.0.1<0>\n", kInfo);
+  const auto version = [](std::string_view number) {
+    return Format("{}NCCL version {}+cuda10.2\n", kInfo, number);
+  };
+  EXPECT_EQ(FirstCause(version("2.7.8") + used + Retry("")), "gid_not_routable");
+  EXPECT_EQ(FirstCause(version("2.20.5") + used + Retry("")), "gid_not_routable");
+  EXPECT_EQ(FirstCause(version("2.21.5") + used + Retry("")), "link_unstable");
+  EXPECT_EQ(FirstCause(version("2.7.8") + Retry("")), "link_unstable") << "fabric is not known";
+  EXPECT_EQ(FirstCause(version("2.7.8") + used + Retry(" localGid ::ffff:10.9.0.1")),
+            "link_unstable");
+  EXPECT_EQ(FirstCause(version("2.7.8") + used +
+                       Format("{}NCCL_IB_GID_INDEX set by environment to 3.\n", kInfo) + Retry("")),
+            "link_unstable");
 }
 
 TEST(Case, LinkLocalGidOnABondCannotConnect) {
@@ -190,7 +215,8 @@ TEST(Case, RetriesOverRoceWithUcx) {
       "[n1:1:0:1] ib_mlx5_log.c:171  Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 "
       "vend 0x81 hw_synd 0/0)\n";
   const std::vector<std::string> causes = CauseIds(Explained(log));
-  EXPECT_EQ(causes.front(), "gid_not_routable");
+  EXPECT_EQ(causes.front(), "link_unstable");
+  EXPECT_THAT(causes, Contains("gid_not_routable"));
   EXPECT_THAT(causes, Contains("pfc"));
   EXPECT_THAT(causes, Contains("traffic_class"));
   EXPECT_EQ(FirstCause(log + "[n1:1:0:1] ib_mlx5_log.c:171  RC QP 0x1a wqe[0]: SEND s-- [rqpn 0xc4 "
