@@ -74,10 +74,12 @@ void AddUnknown(const EqualityRule& equality, v1::Subject subject, const Member&
       key);
 }
 
+// No two sides differ in what both have.
 bool AreAllIncomparable(const EqualityRule& equality, const std::vector<ValueSummary>& sides) {
-  return std::all_of(sides.begin() + 1, sides.end(), [&](const ValueSummary& side) {
-    return !Incomparable(equality, side.first, sides[0].first).empty();
-  });
+  for (std::size_t i = 1; i < sides.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (Incomparable(equality, sides[i].first, sides[j].first).empty()) return false;
+  return true;
 }
 
 // Without a majority the operator chooses: for each of the first two values, the remedies that give
@@ -102,6 +104,19 @@ std::vector<v1::Remedy> Choices(const EqualityRule& equality,
     }
   }
   return choices;
+}
+
+// What differs between the first two sides that can be compared.
+void AddDifferences(const EqualityRule& equality, const std::vector<ValueSummary>& sides,
+                    std::vector<v1::Evidence>& evidence) {
+  const std::size_t before = evidence.size();
+  for (std::size_t i = 1; i < sides.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      equality.more(sides[i].first, sides[j].first, evidence);
+      for (std::size_t at = before; at < evidence.size(); ++at)
+        evidence[at].set_basis(evidence[at].basis() + ", no majority");
+      if (evidence.size() > before) return;
+    }
 }
 
 }  // namespace
@@ -167,6 +182,7 @@ void FailGroup(const EqualityRule& equality, const Group& group,
     evidence.back().set_what(
         Format("{} of {}", equality.what, ListedAll(side.nodes, side.all_nodes)));
   }
+  if (equality.incomparable != nullptr) AddDifferences(equality, sides, evidence);
   if (values > sides.size()) shown.push_back(Format("and {} more values", values - sides.size()));
   out.Fail(SubjectOf(group), Format("{} not the same: {}", equality.what, Join(shown, "; ")),
            std::move(evidence), Choices(equality, sides, shown), KeyOf(equality, group));

@@ -42,6 +42,7 @@ struct EqualityRule {
   void (*more)(const Member&, const Member& good, std::vector<v1::Evidence>&) = nullptr;
   // Instead of a failure: why the two members cannot be compared completely, when they have equal
   // values as far as they can. Empty when they differ; may be nullptr.
+  // With `more`. Members that cannot be compared with the majority are compared with each other.
   std::string (*incomparable)(const Member&, const Member& other) = nullptr;
   // Members fail only when more than half of the group has one value; otherwise all pass.
   bool needs_absolute_majority = false;

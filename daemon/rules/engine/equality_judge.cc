@@ -59,6 +59,14 @@ void SummarizeNodes(const ValueGroup& values, const NodeIndex& nodes, ValueSumma
     summary.nodes.push_back(nodes.at(*at).node->name);
 }
 
+// Sorted: most members first, then by value.
+void SortBySize(std::vector<ValueGroup*>& groups) {
+  std::sort(groups.begin(), groups.end(), [](const ValueGroup* a, const ValueGroup* b) {
+    if (a->members.size() != b->members.size()) return a->members.size() > b->members.size();
+    return a->value < b->value;
+  });
+}
+
 }  // namespace
 
 void EqualityJudge::Judge(PeerGroup& group) {
@@ -71,9 +79,54 @@ void EqualityJudge::Judge(PeerGroup& group) {
     return PassAll(group, judged.members);
   if (group.majority == nullptr) return ReportTie(group);
   if (before != group.majority) group.basis.clear();
-  findings_.Drop(group.outcome.ids);
   findings_.CountPasses(group.outcome.passes, most);
+  FindConflicts(group);
+  ReportConflicts(group);
   ReportDeviating(group);
+}
+
+// Values that cannot be compared with that of the majority can still differ from each other.
+void EqualityJudge::FindConflicts(PeerGroup& group) {
+  conflicts_.clear();
+  const EqualityRule& equality = *group.comparison->equality;
+  if (equality.incomparable == nullptr) return;
+  const auto first_of = [&](ValueGroup& values) {
+    return nodes_.MemberOf(FirstOf(values, nodes_, slots_));
+  };
+  const Member good = first_of(*group.majority);
+  std::vector<ValueGroup*> open;
+  for (const auto& [value, values] : group.values)
+    if (values.get() != group.majority && values->judged() > 0 &&
+        !equality.incomparable(first_of(*values), good).empty())
+      open.push_back(values.get());
+  SortBySize(open);
+  for (ValueGroup* const values : open) {
+    const auto rival = std::ranges::find_if(open, [&](ValueGroup* other) {
+      return other != values && equality.incomparable(first_of(*values), first_of(*other)).empty();
+    });
+    if (rival != open.end() && (*rival)->members.size() >= values->members.size())
+      conflicts_[values] = *rival;
+  }
+}
+
+// Equally frequent values: one finding without a culprit.
+void EqualityJudge::ReportConflicts(PeerGroup& group) {
+  std::vector<ValueGroup*> tied;
+  std::size_t members = 0;
+  for (const auto& [values, rival] : conflicts_) {
+    if (values->members.size() != rival->members.size()) continue;
+    tied.push_back(values);
+    members += values->members.size();
+  }
+  if (tied.size() < 2) return findings_.Drop(group.outcome.ids);
+  SortBySize(tied);
+  const std::vector<v1::Subject> affected = MembersOf(*group.comparison, tied);
+  const std::size_t values = tied.size();
+  const Comparison& comparison = *group.comparison;
+  Verdicts out(comparison.rule->id, comparison.rule->severity);
+  FailGroup(*comparison.equality, group.key, Summaries(group, std::move(tied)), values, members,
+            affected, out);
+  findings_.Replace(group.outcome.ids, out.findings());
 }
 
 void EqualityJudge::PassAll(PeerGroup& group, std::size_t members) {
@@ -96,16 +149,17 @@ void EqualityJudge::ReportTie(PeerGroup& group) {
   const Comparison& comparison = *group.comparison;
   Verdicts out(comparison.rule->id, comparison.rule->severity);
   FailGroup(*comparison.equality, group.key, LargestValues(group), JudgedOf(group).values,
-            group.members, MembersOf(group), out);
+            group.members, MembersOf(comparison, AllValues(group)), out);
   findings_.Replace(group.outcome, out);
 }
 
 // The first kAffectedMax members that are judged.
-std::vector<v1::Subject> EqualityJudge::MembersOf(const PeerGroup& group) const {
+std::vector<v1::Subject> EqualityJudge::MembersOf(const Comparison& comparison,
+                                                  const std::vector<ValueGroup*>& groups) const {
   std::vector<Ref> refs;
-  for (const auto& [value, values] : group.values)
+  for (const ValueGroup* const values : groups)
     std::ranges::copy_if(values->members, std::back_inserter(refs),
-                         [&](const Ref& ref) { return !slots_.At(*group.comparison, ref).silent; });
+                         [&](const Ref& ref) { return !slots_.At(comparison, ref).silent; });
   const auto end = refs.begin() + static_cast<std::ptrdiff_t>(std::min(kAffectedMax, refs.size()));
   std::partial_sort(refs.begin(), end, refs.end(),
                     [&](const Ref& a, const Ref& b) { return nodes_.Before(a, b); });
@@ -114,15 +168,22 @@ std::vector<v1::Subject> EqualityJudge::MembersOf(const PeerGroup& group) const 
   return subjects;
 }
 
-// Also sets the members that the finding shows.
+std::vector<ValueGroup*> EqualityJudge::AllValues(const PeerGroup& group) {
+  std::vector<ValueGroup*> all;
+  for (const auto& [value, values] : group.values) all.push_back(values.get());
+  return all;
+}
+
 std::vector<ValueSummary> EqualityJudge::LargestValues(PeerGroup& group) {
-  std::vector<ValueGroup*> largest;
-  for (const auto& [value, values] : group.values)
-    if (values->judged() > 0) largest.push_back(values.get());
-  std::sort(largest.begin(), largest.end(), [](const ValueGroup* a, const ValueGroup* b) {
-    if (a->members.size() != b->members.size()) return a->members.size() > b->members.size();
-    return a->value < b->value;
-  });
+  std::vector<ValueGroup*> largest = AllValues(group);
+  std::erase_if(largest, [](const ValueGroup* values) { return values->judged() == 0; });
+  SortBySize(largest);
+  return Summaries(group, std::move(largest));
+}
+
+// Of the first ones. Also sets the members that the finding shows.
+std::vector<ValueSummary> EqualityJudge::Summaries(PeerGroup& group,
+                                                   std::vector<ValueGroup*> largest) {
   if (largest.size() > kListedMax) largest.resize(kListedMax);
   group.shown.clear();
   std::vector<ValueSummary> summaries;
@@ -146,7 +207,9 @@ void EqualityJudge::ReportDeviating(PeerGroup& group) {
   std::optional<Ref> example;
   if (equality.more != nullptr || equality.show_difference != nullptr)
     example = FirstOf(majority, nodes_, slots_);
+  // Conflicts depend on all values.
   const bool all = basis != group.basis || example != group.example ||
+                   equality.incomparable != nullptr ||
                    (example && Contains(group.touched, *example));
   group.basis = std::move(basis);
   group.example = example;
@@ -159,24 +222,40 @@ void EqualityJudge::ReportDeviating(PeerGroup& group) {
     return;
   }
   for (const auto& [value, values] : group.values) {
-    if (values.get() == group.majority) continue;
+    if (values.get() == group.majority || IsTied(values.get())) continue;
     for (const Ref& ref : values->members)
       if (!slots_.At(*group.comparison, ref).silent) ReportMember(group, ref);
   }
-  // Members that have joined the majority.
+  // Members that have joined the majority, or whose group has the finding.
   for (auto found = group.member_findings.begin(); found != group.member_findings.end();) {
-    const bool deviates = slots_.Find(group, found->first)->group != group.majority;
+    ValueGroup* const now = slots_.Find(group, found->first)->group;
+    const bool deviates = now != group.majority && !IsTied(now);
     if (!deviates) findings_.Drop(found->second);
     found = deviates ? std::next(found) : group.member_findings.erase(found);
   }
 }
 
+bool EqualityJudge::IsTied(ValueGroup* values) const {
+  const auto found = conflicts_.find(values);
+  return found != conflicts_.end() && found->second->members.size() == found->first->members.size();
+}
+
 void EqualityJudge::ReportMember(PeerGroup& group, const Ref& ref) {
   const Comparison& comparison = *group.comparison;
-  const Member example = group.example ? nodes_.MemberOf(*group.example) : Member();
+  const EqualityRule& equality = *comparison.equality;
+  ValueGroup* const own = slots_.At(comparison, ref).group;
+  Member example = group.example ? nodes_.MemberOf(*group.example) : Member();
+  ValueGroup* expected = group.majority;
+  std::string basis = group.basis;
+  if (const auto found = conflicts_.find(own); found != conflicts_.end()) {
+    expected = found->second;
+    example = nodes_.MemberOf(FirstOf(*expected, nodes_, slots_));
+    const std::size_t count = expected->members.size();
+    basis = Basis(equality, group.key, count, count + own->members.size()) + " with both values";
+  }
   Verdicts out(comparison.rule->id, comparison.rule->severity);
-  FailMember(*comparison.equality, nodes_.MemberOf(ref), slots_.At(comparison, ref).group->value,
-             group.majority->value, group.basis, group.example ? &example : nullptr, out);
+  FailMember(equality, nodes_.MemberOf(ref), own->value, expected->value, basis,
+             group.example ? &example : nullptr, out);
   findings_.Replace(group.member_findings[ref], out.findings());
 }
 

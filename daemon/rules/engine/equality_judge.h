@@ -2,6 +2,7 @@
 // group without a majority. Part of the engine.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "daemon/rules/engine/finding_table.h"
@@ -24,12 +25,21 @@ class EqualityJudge {
   void ReportTie(PeerGroup& group);
   void ReportDeviating(PeerGroup& group);
   void ReportMember(PeerGroup& group, const Ref& ref);
-  std::vector<v1::Subject> MembersOf(const PeerGroup& group) const;
+  void FindConflicts(PeerGroup& group);
+  void ReportConflicts(PeerGroup& group);
+  bool IsTied(ValueGroup* values) const;
+  std::vector<v1::Subject> MembersOf(const Comparison& comparison,
+                                     const std::vector<ValueGroup*>& groups) const;
+  static std::vector<ValueGroup*> AllValues(const PeerGroup& group);
   std::vector<ValueSummary> LargestValues(PeerGroup& group);
+  std::vector<ValueSummary> Summaries(PeerGroup& group, std::vector<ValueGroup*> largest);
 
   const NodeIndex& nodes_;
   FindingTable& findings_;
   SlotTable& slots_;
+  // Of the group that is being judged: values that cannot be compared with the majority's, and the
+  // most frequent one from which each differs, if it is at least as frequent.
+  std::map<ValueGroup*, ValueGroup*> conflicts_;
 };
 
 }  // namespace fabric::rules

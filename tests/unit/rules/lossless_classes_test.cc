@@ -283,62 +283,6 @@ TEST(CongestionModeEqual, NamesTheModes) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(DcqcnParametersEqual, EvidenceNamesTheParameter) {
-  auto nodes = RoceNodes();
-  ControlOf(nodes[1]).mutable_parameters(0)->set_value(10);
-  const v1::Finding finding = TheFailure(nodes);
-  EXPECT_EQ(finding.rule(), "dcqcn_parameters_equal");
-  ASSERT_EQ(finding.evidence_size(), 2);
-  EXPECT_EQ(finding.evidence(1).what(), "rpg_ai_rate");
-  EXPECT_EQ(finding.evidence(1).expected(), "5 Mbit/s");
-  EXPECT_EQ(finding.evidence(1).seen(), "10 Mbit/s");
-  EXPECT_EQ(finding.evidence(1).basis(), "as n1/mlx5_0/1");
-  testing::DeviceOf(nodes[1], 0).set_model("ConnectX-6 Dx");
-  EXPECT_THAT(Failures(nodes), IsEmpty()) << "defaults of models differ";
-}
-
-// Lists can differ: a driver without one of the files, or a directory that exists on some nodes.
-TEST(DcqcnParametersEqual, ComparesTheParametersThatBothPortsHave) {
-  for (const std::uint32_t count : {2U, 4U}) {
-    auto nodes = RoceNodes(count);
-    v1::CongestionControl& partial = ControlOf(nodes[1]);
-    ASSERT_GT(partial.parameters_size(), 1);
-    partial.mutable_parameters()->DeleteSubrange(0, 1);
-    EXPECT_THAT(Failures(nodes), IsEmpty());
-    const Evaluation evaluation = Judge(nodes);
-    ASSERT_THAT(Unknowns(nodes), SizeIs(1));
-    EXPECT_THAT(evaluation.findings[0].rule(), "dcqcn_parameters_equal");
-    EXPECT_THAT(evaluation.findings[0].title(), HasSubstr("rpg_ai_rate"));
-    partial.mutable_parameters(0)->set_value(77);
-    EXPECT_EQ(TheFailure(nodes).rule(), "dcqcn_parameters_equal");
-  }
-}
-
-// A port that is down counts for the majority, but others are not compared with it.
-TEST(DcqcnParametersEqual, ComparesWithAPortThatIsUp) {
-  auto nodes = RoceNodes(4);
-  testing::LinkDown(nodes[0], 0);
-  ControlOf(nodes[3]).mutable_parameters(0)->set_value(10);
-  const Evaluation evaluation = Judge(nodes);
-  const auto found = std::ranges::find(evaluation.findings, "dcqcn_parameters_equal",
-                                       [](const v1::Finding& each) { return each.rule(); });
-  ASSERT_NE(found, evaluation.findings.end());
-  ASSERT_EQ(found->evidence_size(), 2);
-  EXPECT_EQ(found->evidence(1).basis(), "as n2/mlx5_0/1");
-}
-
-TEST(DcqcnParametersEqual, IsUnknownWhereNoParameterCouldBeRead) {
-  auto nodes = RoceNodes();
-  ControlOf(nodes[1]).clear_parameters();
-  v1::Gap& gap = *nodes[1].add_gaps();
-  gap.set_inspector("congestion_control");
-  gap.set_path("sys/class/net/rail0/ecn/roce_rp/rpg_gd");
-  gap.set_code(v1::GAP_CODE_UNAVAILABLE);
-  gap.set_reason("Input/output error");
-  EXPECT_THAT(Failures(nodes), IsEmpty());
-  EXPECT_THAT(Unknowns(nodes), ElementsAre("dcqcn_parameters_equal n2/mlx5_0/1"));
-}
-
 TEST(RoceModeDefined, FailsWithNeitherPfcNorEcn) {
   auto nodes = RoceNodes();
   for (auto& node : nodes) testing::SetPfc(node, 0, 0);
