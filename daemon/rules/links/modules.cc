@@ -1,6 +1,8 @@
 // Pluggable modules, and temperatures of cards and modules.
 #include <algorithm>
+#include <set>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
@@ -138,14 +140,62 @@ void JudgeModuleLimits(const fleet::NodeView& node, Verdicts& out) {
 
 // module_kind_equal_on_rail
 
+// Part numbers of all modules of the port, each once.
+std::set<std::string_view> PartsOf(const PortView& port) {
+  std::set<std::string_view> parts;
+  for (const v1::NetInterface* const netdev : NetdevsWithModules(port))
+    if (netdev->module().has_part_number()) parts.insert(netdev->module().part_number());
+  return parts;
+}
+
+bool IsBond(const PortView& port) {
+  return port.netdev != nullptr && port.netdev->has_bond();
+}
+
+// A profile expects one part in all members of a bond: the first other one counts. Without a
+// profile, the parts of bonds are compared as sets.
+std::optional<Value> PartOf(const Member& member) {
+  const std::set<std::string_view> parts = PartsOf(*member.port);
+  if (parts.empty()) return {};
+  const v1::Expectations& expected = member.expectation().values;
+  if (expected.has_module_part_number()) {
+    const auto other = std::ranges::find_if(
+        parts, [&](std::string_view part) { return part != expected.module_part_number(); });
+    return Value{.text = other != parts.end() ? *other : *parts.begin()};
+  }
+  return IsBond(*member.port) ? std::nullopt : std::optional(Value{.text = *parts.begin()});
+}
+
+std::optional<Value> PartsOfBond(const Member& member) {
+  if (!IsBond(*member.port) || member.expectation().values.has_module_part_number()) return {};
+  const std::vector<const v1::NetInterface*> netdevs = NetdevsWithModules(*member.port);
+  const bool known = std::ranges::all_of(
+      netdevs, [](const auto* netdev) { return netdev->module().has_part_number(); });
+  if (!known || std::ssize(netdevs) != member.port->netdev->bond().members_size()) return {};
+  const std::set<std::string_view> parts = PartsOf(*member.port);
+  std::uint64_t hash = kFnvOffset;
+  for (const std::string_view part : parts) hash = FnvStep(Fnv(part, hash), 0);
+  return Value{hash};
+}
+
+std::string ShowParts(const Member& member, const Member&) {
+  const std::set<std::string_view> parts = PartsOf(*member.port);
+  return Listed({parts.begin(), parts.end()});
+}
+
+std::vector<v1::Remedy> ShowModulesOfBond(const Member& member, const Value&) {
+  std::vector<v1::Remedy> remedies;
+  for (const v1::NetInterface* const netdev : NetdevsWithModules(*member.port))
+    remedies.push_back(Query({.command = Format("ethtool -m {}", netdev->name()),
+                              .note = "Another kind of cable or module may have another length, "
+                                      "error rate or FEC. Replace it when the link has errors."}));
+  return remedies;
+}
+
 constexpr EqualityRule kModuleKinds[] = {
     {.what = "module",
      .group = ByRailAndModel,
-     .value = [](const Member& member) -> std::optional<Value> {
-       const v1::Module* const module = ModuleOf(*member.port);
-       if (module == nullptr || !module->has_part_number()) return {};
-       return Value{.text = module->part_number()};
-     },
+     .value = PartOf,
      .expected = [](const v1::Expectations& expected) -> std::optional<Value> {
        if (!expected.has_module_part_number()) return {};
        return Value{.text = expected.module_part_number()};
@@ -159,7 +209,15 @@ constexpr EqualityRule kModuleKinds[] = {
                                      "another length, error rate or FEC. Replace it when the link "
                                      "has errors.",
                                      expected.text)})};
-     }}};
+     }},
+    {.what = "modules of the bond",
+     .key = "bond",
+     .group = ByRailAndModel,
+     .value = PartsOfBond,
+     .kept_when_down = true,
+     .show_difference = ShowParts,
+     .source = [](const Member& member) { return ModuleSource(WireName(*member.port)); },
+     .remedies = ShowModulesOfBond}};
 
 // card_temperature_within_limit
 

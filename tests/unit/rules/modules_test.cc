@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "proto/names.h"
 #include "tests/testing/node_machine.h"
 #include "tests/unit/rules/judged.h"
 
@@ -81,6 +82,64 @@ TEST(ModuleRules, EachFaultIsOneFinding) {
     EXPECT_THAT(finding.title(), HasSubstr(fault.title));
     EXPECT_EQ(finding.subject().node(), "n2");
   }
+}
+
+// Ports over a bond of rail0 and rail1, with a module each.
+std::vector<Node> WithBonds() {
+  auto nodes = WithModules();
+  for (Node& node : nodes) {
+    v1::NetInterface& bond = *node.add_net_interfaces();
+    bond = NetdevOf(node, 0);
+    bond.set_name("bond0");
+    bond.set_index(100);
+    bond.clear_module();
+    bond.clear_pci_address();
+    bond.mutable_bond()->set_mode("802.3ad");
+    bond.mutable_bond()->set_transmit_hash_policy("layer3+4");
+    for (std::uint32_t rail = 0; rail < 2; ++rail) {
+      bond.mutable_bond()->add_members(NetdevOf(node, rail).name());
+      NetdevOf(node, rail).mutable_bond_member()->set_active(true);
+      NetdevOf(node, rail).mutable_bond_member()->set_mii_up(true);
+      NetdevOf(node, rail).set_master("bond0");
+      NetdevOf(node, rail).clear_addresses();
+    }
+    node.mutable_rdma_devices()->DeleteSubrange(1, 1);
+    testing::PortOf(node, 0).set_netdev("bond0");
+  }
+  return nodes;
+}
+
+std::vector<std::string> KindFailures(const std::vector<Node>& nodes,
+                                      const v1::Expectations* expect = nullptr) {
+  std::vector<std::string> titles;
+  const Evaluation evaluation = expect != nullptr ? Judge(nodes, Expecting(*expect)) : Judge(nodes);
+  for (const v1::Finding& finding : evaluation.findings)
+    if (finding.rule() == "module_kind_equal_on_rail" && finding.verdict() == v1::VERDICT_FAIL)
+      titles.push_back(SubjectName(finding.subject()) + " " + finding.title());
+  return titles;
+}
+
+TEST(ModuleKind, ComparesAllMembersOfABond) {
+  for (const std::uint32_t member : {0U, 1U}) {
+    auto nodes = WithBonds();
+    EXPECT_THAT(KindFailures(nodes), IsEmpty());
+    NetdevOf(nodes[1], member).mutable_module()->set_part_number("MCP1600-C003");
+    EXPECT_THAT(KindFailures(nodes),
+                ElementsAre(HasSubstr("n2/mlx5_0/1 modules of the bond: MCP1600-C003, "
+                                      "MMA1B00-C100D, expected MMA1B00-C100D")));
+    v1::Expectations expect;
+    expect.set_module_part_number("MMA1B00-C100D");
+    EXPECT_THAT(KindFailures(nodes, &expect),
+                ElementsAre(HasSubstr("n2/mlx5_0/1 module MCP1600-C003, expected MMA1B00-C100D")));
+  }
+}
+
+TEST(ModuleKind, BondsWithTwoKindsEverywhereAndUnreadModulesPass) {
+  auto nodes = WithBonds();
+  for (Node& node : nodes) NetdevOf(node, 1).mutable_module()->set_part_number("MCP1600-C003");
+  EXPECT_THAT(KindFailures(nodes), IsEmpty());
+  NetdevOf(nodes[2], 1).clear_module();
+  EXPECT_THAT(KindFailures(nodes), IsEmpty());
 }
 
 TEST(ModuleRules, ModulesOfALinkThatIsDownAreNotJudged) {
