@@ -35,6 +35,15 @@ void SetModes(const std::vector<std::string>& modes,
   std::sort(to.begin(), to.end());
 }
 
+// A driver without error correction is healthy.
+void ReadFecModes(const Host& host, const Gaps& gaps, v1::NetInterface& netdev) {
+  const Result<host::FecModes> fec = host.ethtool.FecModes(netdev.name());
+  if (fec.ok()) return SetModes(fec->configured, *netdev.mutable_fec_configured());
+  const Code code = fec.status().code();
+  if (!host.captured && code != Code::kUnimplemented && code != Code::kNotFound)
+    gaps.Add("netlink ethtool fec-modes " + netdev.name(), fec.status());
+}
+
 bool IsPhysical(const v1::NetInterface& netdev) {
   return netdev.function().kind() == v1::FUNCTION_KIND_PHYSICAL;
 }
@@ -44,9 +53,7 @@ Status InspectModules(const Host& host, v1::NodeSnapshot& out) {
     if (!IsNetdevOfRoce(out, netdev.name()) || !IsPhysical(netdev)) continue;
     const Gaps gaps{.snapshot = out, .inspector = kModulesName, .subject = netdev.name()};
     ReadModule(host, gaps, netdev);
-    if (const auto fec = host.ethtool.FecModes(netdev.name()); fec.ok()) {
-      SetModes(fec->configured, *netdev.mutable_fec_configured());
-    }
+    ReadFecModes(host, gaps, netdev);
   }
   return {};
 }

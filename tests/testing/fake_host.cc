@@ -94,6 +94,7 @@ Result<std::string> FakeEthtool::Fec(const std::string& netdev) {
 }
 
 Result<host::FecModes> FakeEthtool::FecModes(const std::string& netdev) {
+  RETURN_IF_ERROR(fec_modes_status);
   return Find(status, fec_modes, netdev, Code::kUnimplemented);
 }
 

@@ -60,6 +60,7 @@ class FakeEthtool final : public host::Ethtool {
   std::map<std::string, host::LinkSettings> links;
   std::map<std::string, std::string> fecs;
   std::map<std::string, host::FecModes> fec_modes;
+  Status fec_modes_status;
   std::map<std::string, std::vector<host::NamedCounter>> fec_statistics;
   // EEPROMs of modules by netdev; half pages by I2C address, page and offset.
   std::map<std::string, std::map<std::tuple<int, int, int>, std::vector<std::uint8_t>>> modules;

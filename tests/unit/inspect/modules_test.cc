@@ -217,6 +217,19 @@ TEST(Modules, WithoutPermissionAreAGap) {
               ElementsAre(HasSubstr("netlink ethtool module eth0: PERMISSION_DENIED")));
 }
 
+TEST(Modules, UnreadFecModesAreAGap) {
+  SmallNode node;
+  node.AnswerRdma();
+  node.fake.ethtool.status = Status();
+  node.fake.ethtool.modules["eth0"] = Qsfp28().pages();
+  EXPECT_THAT(GapsOf(node.Inspected(), "modules"), ::testing::IsEmpty()) << "none is healthy";
+  node.fake.ethtool.fec_modes_status = {Code::kPermissionDenied, "Operation not permitted"};
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_TRUE(snapshot.net_interfaces(0).has_module());
+  EXPECT_THAT(GapsOf(snapshot, "modules"),
+              ElementsAre(HasSubstr("netlink ethtool fec-modes eth0: PERMISSION_DENIED")));
+}
+
 TEST(FecCounters, HaveTheSameNamesForAllDrivers) {
   SmallNode node;
   node.AnswerRdma();
