@@ -80,7 +80,7 @@ void FailAcs(const fleet::NodeView& node, const std::set<std::string_view>& brid
 void JudgeAcs(const fleet::NodeView& node, Verdicts& out) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   if (IsVirtualMachine(snapshot)) return;
-  if (AllPassedThrough(snapshot)) return out.Pass();  // ACS must stay on.
+  if (AllPassedThrough(snapshot)) return;  // Does not apply: ACS must stay on.
   if (snapshot.gpu_nic_paths().empty()) return;
   const auto bridges = RedirectingBridges(node);
   if (!bridges.empty())
