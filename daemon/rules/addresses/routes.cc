@@ -124,6 +124,15 @@ std::vector<v1::Remedy> AddRoute(const PortView& port, const v1::Gid& gid,
                     netdev, subnet, ip, AddressOf(gid)))};
 }
 
+// The subnet of another port of the node: that of another rail. Peers that have it on this rail
+// have a wrong address, or their cards are in other slots.
+bool IsOfAnotherPort(const Member& member, std::uint64_t subnet) {
+  return std::ranges::any_of(member.node->ports, [&](const PortView& other) {
+    const auto own = RailSubnet({.node = member.node, .port = &other});
+    return &other != member.port && own && own->number == subnet;
+  });
+}
+
 void JudgeRoutes(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const PortView& port = *member.port;
   const v1::Gid* const gid = AddressGid(port);
@@ -139,7 +148,7 @@ void JudgeRoutes(const Member& member, const GroupSummary& summary, Verdicts& ou
     if (IsIpv6(summary.facts[i]) != gid->ipv4().empty()) continue;
     const std::string subnet = ToSubnetText(summary.facts[i]);
     const std::string detour = Detour(port, *gid, subnet);
-    if (detour.empty()) continue;
+    if (detour.empty() || IsOfAnotherPort(member, summary.facts[i])) continue;
     if (!rules)
       return out.Unknown(port.Subject(),
                          Format("route to {} is not known: IP rules could not be read", subnet),

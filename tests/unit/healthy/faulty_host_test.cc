@@ -242,6 +242,62 @@ constexpr Fault kFaults[] = {
        n.mutable_gpus()->DeleteSubrange(0, 1);
        return true;
      }},
+    {"GIDs in another order",
+     [](Node& n) {
+       v1::Port* port = Port(n);
+       if (!port || port->link_layer() != v1::LINK_LAYER_ETHERNET) return false;
+       bool any = false;
+       for (v1::Gid& gid : *port->mutable_gids()) {
+         if (gid.link_local()) continue;
+         gid.set_index(gid.index() + 2);
+         any = true;
+       }
+       return any && port->gids().size() > 1;
+     }},
+    {"two ports in one subnet",
+     [](Node& n) {
+       const v1::RdmaDevice* first = Device(n);
+       const v1::NetInterface* from = Netdev(n);
+       if (!first || !from || from->addresses().empty() ||
+           first->ports(0).link_layer() != v1::LINK_LAYER_ETHERNET)
+         return false;
+       for (v1::RdmaDevice& device : *n.mutable_rdma_devices()) {
+         v1::NetInterface* netdev = Named(n, device.ports(0).netdev());
+         if (device.name() == first->name() || !netdev || netdev->addresses().empty() ||
+             device.function().kind() != v1::FUNCTION_KIND_PHYSICAL)
+           continue;
+         const std::string subnet = from->addresses(0).substr(0, from->addresses(0).rfind('.'));
+         netdev->set_addresses(0, Format("{}.{}/24", subnet, 200 + n.node().name().size()));
+         return true;
+       }
+       return false;
+     }},
+    {"ACS redirects at the ports of a switch",
+     [](Node& n) {
+       for (v1::GpuNicPath& path : *n.mutable_gpu_nic_paths()) {
+         if (path.distance() != v1::PCI_DISTANCE_PIX || path.bridges().empty()) continue;
+         path.add_acs_redirects(path.bridges(0));
+         for (v1::PciFunction& function : *n.mutable_pci_functions()) {
+           if (function.address() != path.bridges(0)) continue;
+           function.mutable_acs()->set_control(0x1d);
+           function.mutable_acs()->set_redirects(true);
+         }
+         return true;
+       }
+       return false;
+     }},
+    {"port of a virtual function down",
+     [](Node& n) {
+       for (v1::RdmaDevice& device : *n.mutable_rdma_devices()) {
+         if (device.function().kind() != v1::FUNCTION_KIND_VIRTUAL ||
+             device.ports(0).link_layer() != v1::LINK_LAYER_INFINIBAND)
+           continue;
+         device.mutable_ports(0)->set_state(v1::PORT_STATE_DOWN);
+         device.mutable_ports(0)->set_lid(0xffff);
+         return true;
+       }
+       return false;
+     }},
     {"all RDMA devices vanished",
      [](Node& n) {
        if (n.rdma_devices_size() == 0) return false;

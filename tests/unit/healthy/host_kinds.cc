@@ -273,6 +273,35 @@ void Hypervisor(HostTree& host) {
   }
 }
 
+// A GPU and a NIC below each switch.
+void SwitchedGpus(HostTree& host) {
+  for (int i = 0; i < 4; ++i) {
+    const auto at = [&](int bus, int slot) {
+      return Format("0000:{:02x}:{:02x}.0", 0x15 + 0x10 * i + bus, slot);
+    };
+    Nic nic = ConnectX7(i);
+    nic.address = at(3, 0);
+    nic.bridges = {at(0, 1), at(1, 0), at(2, 0)};
+    host.Add(nic).AddGpu(at(4, 0), "10de", "2330", "nvidia", {at(0, 1), at(1, 0), at(2, 1)});
+  }
+}
+
+// Containers use the virtual functions of InfiniBand.
+void InfinibandVirtualFunctions(HostTree& host) {
+  for (int i = 0; i < 3; ++i) {
+    Nic nic = AsInfiniband(ConnectX7(0));
+    nic.address = Format("0000:17:00.{}", i);
+    nic.rdma = Format("mlx5_{}", i);
+    nic.netdev = i == 0 ? "ibp23s0" : Format("ibp23s0v{}", i - 1);
+    if (i == 0) nic.virtual_functions = 2;
+    if (i > 0) {
+      nic.device = "101e";
+      nic.physical = "0000:17:00.0";
+    }
+    host.Add(nic);
+  }
+}
+
 struct Builder {
   HostKind kind;
   void (*build)(HostTree&);
@@ -295,7 +324,9 @@ constexpr Builder kBuilders[] = {
     {{"Azure MANA", "pfc_equal_on_rail"}, AzureMana},
     {{"no RDMA", "rdma_device_present"}, NoRdma},
     {{"one NIC, no GPU"}, LoneNic},
-    {{"hypervisor"}, Hypervisor}};
+    {{"hypervisor"}, Hypervisor},
+    {{"GPUs and NICs below switches"}, SwitchedGpus},
+    {{"InfiniBand with virtual functions"}, InfinibandVirtualFunctions}};
 
 constexpr std::uint32_t kNodes = 4;
 

@@ -21,6 +21,26 @@ std::string Mapped(std::uint32_t node, std::uint32_t index) {
   return Format("0000:0000:0000:0000:0000:ffff:0a{:02x}:00{:02x}", index, node);
 }
 
+// Types of PCIe ports
+constexpr char kRootPort = 4;
+constexpr char kUpstream = 5;
+constexpr char kDownstream = 6;
+
+// Configuration space of a bridge with access control, which is off.
+std::string ConfigOfBridge(char port_type) {
+  std::string config(4096, '\0');
+  const auto set = [&](std::size_t at, const std::vector<int>& bytes) {
+    for (const int byte : bytes) config[at++] = static_cast<char>(byte);
+  };
+  set(0x00, {0x86, 0x80, 0x2a, 0x35, 0x06, 0x05, 0x10, 0x00, 0x00, 0x00, 0x04, 0x06});
+  set(0x0e, {0x01});
+  set(0x34, {0x40});
+  set(0x40, {0x10, 0x00, 0x02 | port_type << 4, 0x00, 0x02, 0x80, 0x00, 0x00, 0x3f, 0x29});
+  set(0x4c, {0x05, 0x01, 0x40, 0x00, 0x40, 0x00, 0x05, 0x11});
+  set(0x100, {0x0d, 0x00, 0x01, 0x00, 0x1f, 0x00, 0x00, 0x00});
+  return config;
+}
+
 constexpr const char* kModules[] = {"ib_uverbs", "ib_umad",  "ib_cm",
                                     "rdma_cm",   "rdma_ucm", "8021q"};
 
@@ -59,27 +79,45 @@ HostTree& HostTree::File(const std::string& path, const std::string& line) {
   return *this;
 }
 
-// Returns its directory.
-std::string HostTree::AddFunction(const Nic& nic, const std::string& class_code) {
+void HostTree::AddBridge(const std::string& path, const std::string& config) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (fake_.root.Has("sys/bus/pci/devices/" + name)) return;
+  tree_.Link("sys/bus/pci/devices/" + name, "../../../" + path);
+  File("sys/" + path + "/class", "0x060400").File("sys/" + path + "/vendor", "0x8086");
+  File("sys/" + path + "/device", "0x352a").File("sys/" + path + "/numa_node", "0");
+  for (const char* which : {"current", "max"})
+    File(Format("sys/{}/{}_link_speed", path, which), "32.0 GT/s PCIe")
+        .File(Format("sys/{}/{}_link_width", path, which), "16");
+  if (!config.empty()) tree_.File("sys/" + path + "/config", config);
+}
+
+// Returns the directory below them, relative to sys.
+std::string HostTree::AddBridges(const Nic& nic) {
   const std::string domain = nic.address.substr(0, 5);
   const auto bus = static_cast<std::uint32_t>(std::stoul(nic.address.substr(5, 2), nullptr, 16));
-  std::string path = Format("devices/pci{}{:02x}/{}", domain, bus, nic.address);
-  if (nic.below_bridge) {
-    const std::string bridge = Format("devices/pci{0}{1:02x}/{0}{1:02x}:01.0", domain, bus - 1);
-    path = bridge + "/" + nic.address;
-    const std::string name = bridge.substr(bridge.rfind('/') + 1);
-    if (!fake_.root.Has("sys/bus/pci/devices/" + name)) {
-      tree_.Link("sys/bus/pci/devices/" + name, "../../../" + bridge);
-      File("sys/" + bridge + "/class", "0x060400").File("sys/" + bridge + "/vendor", "0x8086");
-      File("sys/" + bridge + "/device", "0x352a").File("sys/" + bridge + "/numa_node", "0");
-      for (const char* which : {"current", "max"})
-        File(Format("sys/{}/{}_link_speed", bridge, which), "32.0 GT/s PCIe")
-            .File(Format("sys/{}/{}_link_width", bridge, which), "16");
-    }
+  if (!nic.below_bridge) return Format("devices/pci{}{:02x}", domain, bus);
+  if (nic.bridges.empty()) {
+    const std::string path = Format("devices/pci{0}{1:02x}/{0}{1:02x}:01.0", domain, bus - 1);
+    AddBridge(path, "");
+    return path;
   }
+  std::string path = "devices/pci" + nic.bridges.front().substr(0, 7);
+  for (std::size_t depth = 0; depth < nic.bridges.size(); ++depth) {
+    path += "/" + nic.bridges[depth];
+    AddBridge(path, ConfigOfBridge(depth == 0       ? kRootPort
+                                   : depth % 2 == 1 ? kUpstream
+                                                    : kDownstream));
+  }
+  return path;
+}
+
+// Returns its directory.
+std::string HostTree::AddFunction(const Nic& nic, const std::string& class_code) {
+  std::string path = AddBridges(nic) + "/" + nic.address;
   tree_.Link("sys/bus/pci/devices/" + nic.address, "../../../" + path);
   path = "sys/" + path;
-  const std::string up = nic.below_bridge ? "../../../../" : "../../../";
+  std::string up;  // To sys
+  for (const char c : path) up += c == '/' ? "../" : "";
   tree_.Link(path + "/driver", up + "bus/pci/drivers/" + nic.driver);
   tree_.Link(path + "/iommu_group", up + "kernel/iommu_groups/1");
   File(path + "/class", class_code).File(path + "/vendor", "0x" + nic.vendor);
@@ -246,8 +284,13 @@ HostTree& HostTree::AddBond(const std::string& name, const std::string& vlan) {
 }
 
 HostTree& HostTree::AddGpu(const std::string& address, const std::string& vendor,
-                           const std::string& device, const std::string& driver) {
-  AddFunction({.address = address, .vendor = vendor, .device = device, .driver = driver},
+                           const std::string& device, const std::string& driver,
+                           const std::vector<std::string>& bridges) {
+  AddFunction({.address = address,
+               .vendor = vendor,
+               .device = device,
+               .driver = driver,
+               .bridges = bridges},
               vendor == "1002" ? "0x120000" : "0x030200");
   if (driver != "nvidia") return *this;
   // The open module: registers memory as dma-buf.

@@ -27,8 +27,11 @@ struct Nic {
   std::uint32_t gigabits = 400;
   std::uint32_t mtu = 9000;
   bool up = true;
-  bool dcb = true;            // Lossless on priority 3, trust DSCP
-  bool below_bridge = true;   // Guests see functions on the root bus.
+  bool dcb = true;           // Lossless on priority 3, trust DSCP
+  bool below_bridge = true;  // Guests see functions on the root bus.
+  // Bridges above it, from the root port on, with the ports of a switch below that; empty: a root
+  // port of its own.
+  std::vector<std::string> bridges = {};
   std::string physical = {};  // Address of the physical function of a virtual one
   std::uint32_t virtual_functions = 0;
   std::string board = {};      // PSID; not every driver has it
@@ -44,7 +47,7 @@ class HostTree {
 
   HostTree& Add(const Nic& nic);
   HostTree& AddGpu(const std::string& address, const std::string& vendor, const std::string& device,
-                   const std::string& driver);
+                   const std::string& driver, const std::vector<std::string>& bridges = {});
   // Netdev of the switch side of another function, on the function of the uplink.
   HostTree& AddRepresentor(const std::string& address, const std::string& netdev,
                            const std::string& port_name);
@@ -57,6 +60,8 @@ class HostTree {
 
  private:
   std::string AddFunction(const Nic& nic, const std::string& class_code);
+  std::string AddBridges(const Nic& nic);
+  void AddBridge(const std::string& path, const std::string& config);
   void AddDevice(const Nic& nic, const std::string& function);
   void AddGid(const std::string& port, const std::string& gid, const std::string& type,
               const std::string& netdev);
