@@ -5,14 +5,18 @@ fabricctl check FILES, fabricctl explain-log FILE.
     source: where it was reported
     tree: NAME [xN]     machine of tests/fixtures, N copies with their own names, addresses and ids
     each: WORD...       the following edits with EACH are made for each of these words
+    before: EDIT        a change that the healthy machine has, too
     edit: [N:] set PATH VALUE | append PATH TEXT | remove PATH | replace PATH OLD => NEW
+               | bytes PATH OFFSET HEX | copy PATH FROM | link PATH TARGET
                         on node N, without it on the first
     finding: RULE SUBJECT   the failing findings that the edits add and that no other explains; the
                         first line is the first that is printed
+    changed: TEXT       a line of `fabricctl diff` of the first node, before and after the edits
     log: TEXT           a line of the job's log
     cause: ID           its first cause; none: no cause and no note
 """
 
+import functools
 import json
 import pathlib
 import shutil
@@ -28,6 +32,10 @@ NAMES = {
                         ("a0:88:c2:03", "a0:88:c2:0{m}"), ("lid = 0x2", "lid = 0x{n}02"),
                         ("lid = 0x3", "lid = 0x{n}03"), ("4c1f7f0a", "4c1f7f0{n}"),
                         ("6c2f1e0d", "6c2f1e0{n}"), ("GPU-5b0c77a4", "GPU-5b0c77a{n}")],
+    "roce_connectx6dx": [("roce-07", "roce-0{m}"), ("9a8b7c6d", "9a8b7c6{n}"),
+                         ("01234567-89ab", "0123456{n}-89ab"), ("00aa:00", "00aa:{n}0"),
+                         ("feaa:00", "feaa:{n}0"), ("aa:00:1", "aa:{n}0:1"),
+                         ("0a01:0007", "0a01:000{m}"), ("0a09:0007", "0a09:000{m}")],
 }
 
 
@@ -37,8 +45,10 @@ class Incident:
         self.tree = None
         self.copies = 1
         self.each = []
+        self.before = []
         self.edits = []
         self.findings = []
+        self.changed = []
         self.log = []
         self.cause = None
 
@@ -48,15 +58,18 @@ class Incident:
             self.copies = int(copies or 1)
         elif key == "each":
             self.each = value.split()
-        elif key == "edit":
+        elif key in ("edit", "before"):
             node, colon, edit = value.partition(": ")
             numbered = bool(colon) and node.isdigit()
             edit = edit if numbered else value
             words = self.each if "EACH" in edit else [""]
-            self.edits += [(int(node) if numbered else 1, edit.replace("EACH", word))
-                           for word in words]
+            edits = self.edits if key == "edit" else self.before
+            edits += [(int(node) if numbered else 1, edit.replace("EACH", word))
+                      for word in words]
         elif key == "finding":
             self.findings.append(value)
+        elif key == "changed":
+            self.changed.append(value)
         elif key == "log":
             self.log.append(value)
         elif key == "cause":
@@ -90,6 +103,16 @@ def edit(root, words):
             shutil.rmtree(at)
         else:
             at.unlink()
+    elif verb == "bytes":
+        offset, _, digits = rest.partition(" ")
+        data = bytearray(at.read_bytes())
+        new = bytes.fromhex(digits)
+        data[int(offset, 16):int(offset, 16) + len(new)] = new
+        at.write_bytes(data)
+    elif verb == "copy":
+        shutil.copytree(root / rest, at, symlinks=True)
+    elif verb == "link":
+        at.symlink_to(rest)
     elif verb == "replace":
         old, _, new = rest.partition("=>")
         text = at.read_text()
@@ -145,17 +168,29 @@ class Player:
                 if f.get("verdict") == "VERDICT_FAIL" and not f.get("explained_by")]
 
     def base(self, incident):
-        key = (incident.tree, incident.copies)
+        """Findings of the healthy machine, and its folder."""
+        key = (incident.tree, incident.copies, *incident.before)
         if key not in self.bases:
-            self.bases[key] = self.check(incident, [], self.scratch / f"base{len(self.bases)}")
+            folder = self.scratch / f"base{len(self.bases)}"
+            self.bases[key] = (self.check(incident, incident.before, folder), folder)
         return self.bases[key]
+
+    def difference(self, before, after):
+        done = self.run("fabricctl", "diff", before / "1.json", after / "1.json")
+        if done.returncode not in (0, 1):
+            raise RuntimeError(done.stderr)
+        return [" ".join(line.split()) for line in done.stdout.splitlines()]
 
     def play(self, incident):
         problems = []
         if incident.tree:
-            base = self.base(incident)
-            seen = [f for f in self.check(incident, incident.edits, self.scratch / incident.name)
+            base, healthy = self.base(incident)
+            folder = self.scratch / incident.name
+            seen = [f for f in self.check(incident, incident.before + incident.edits, folder)
                     if f not in base]
+            lines = functools.partial(self.difference, healthy, folder)
+            problems += [f"no change {text!r} in {lines()}" for text in incident.changed
+                         if not any(text in line for line in lines())]
             if seen[:1] != incident.findings[:1] or sorted(seen) != sorted(incident.findings):
                 problems.append(f"findings: expected {incident.findings}, saw {seen}")
         if incident.cause:
