@@ -144,6 +144,7 @@ Result<v1::SubnetSnapshot> SubnetReader::Read(const std::stop_token& stop) {
     AskCapabilities();
     RETURN_IF_ERROR(Run(stop));
     const SteadyTime first_at = clock_.Now().steady;
+    if (options_.tables) AskTicks();
     AskCounters();
     RETURN_IF_ERROR(Run(stop));
     if (options_.rate_interval > Duration(0)) {

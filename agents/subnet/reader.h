@@ -82,6 +82,7 @@ class SubnetReader {
   void AskLanesOf(subnet::End at, bool all_inputs);
   void AskManagers();
   void AskCapabilities();
+  void AskTicks();
   void AskCounters();
   void AskSwitches();
 

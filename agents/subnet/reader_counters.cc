@@ -23,14 +23,19 @@ std::uint64_t DroppedOf(const v1::SubnetCounters& counters) {
 }  // namespace
 
 void SubnetReader::AskCapabilities() {
+  for (std::uint32_t node = 0; node < known_.size(); ++node)
+    if (known_[node].lid != 0)
+      Ask({.mad_class = MadClass::kPerformance,
+           .attribute = Attribute::kClassPortInfo,
+           .at = {node, 0}});
+}
+
+// PortXmitWait of 32 bits is not used: its unit is read only of switches with wide counters.
+void SubnetReader::AskTicks() {
   for (std::uint32_t node = 0; node < known_.size(); ++node) {
-    if (known_[node].lid == 0) continue;
-    Ask({.mad_class = MadClass::kPerformance,
-         .attribute = Attribute::kClassPortInfo,
-         .at = {node, 0}});
+    if (!known_[node].wide_counters) continue;
     const auto& ports = made_.nodes(static_cast<int>(node)).ports();
-    const auto first = std::ranges::find_if(ports, HasCounters);
-    if (options_.tables && first != ports.end())
+    if (const auto first = std::ranges::find_if(ports, HasCounters); first != ports.end())
       Ask({.mad_class = MadClass::kPerformance,
            .attribute = Attribute::kPortSamplesControl,
            .at = {node, first->number()}});

@@ -37,10 +37,9 @@ extern const Command subnet_history = {
     .path = "subnet history",
     .summary = "Show what changed in an InfiniBand subnet.",
     .description =
-        "Shows cables that moved, are gone or are new, links that were down, routes and masters "
-        "that "
-        "changed, with the number of readings that saw the change. The newest change is first. "
-        "fabricd keeps the last 256 changes of each subnet.",
+        "The changes are cables that moved, are gone or are new, links that were down, other "
+        "routes, and another master. TIMES is the number of readings that saw the change. The "
+        "newest change is first. fabricd keeps the last 256 changes of each subnet.",
     .example = "fabricctl subnet history mlx5_0/1",
     .options = kSubnetHistoryOptions,
     .run = RunSubnetHistory,

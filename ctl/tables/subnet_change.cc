@@ -14,7 +14,7 @@ std::string SubnetChangeText(const v1::SubnetChange& change) {
     case v1::SUBNET_CHANGE_KIND_FLAPPED:
       return Format("down {}: {}", Plural(change.flaps(), "time"), change.now());
     case v1::SUBNET_CHANGE_KIND_ROUTES:
-      return "routes changed, but no link, LID or master: " + change.now();
+      return "routes changed while links, LIDs and master did not: " + change.now();
     case v1::SUBNET_CHANGE_KIND_MASTER:
       return Format("subnet manager: {}, before {}", change.now().empty() ? "none" : change.now(),
                     change.before().empty() ? "none" : change.before());

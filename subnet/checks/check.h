@@ -4,6 +4,8 @@
 // flag that supplies the missing input.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <span>
@@ -122,6 +124,17 @@ Evaluation Evaluate(const Subnet& subnet, const Plan* plan, const Expectations& 
 Evaluation Combine(const std::vector<std::pair<std::string, const Evaluation*>>& subnets);
 
 v1::RuleInfo Info(const Check& check);
+
+// The value that at least 80 % of 5 or more have, as a majority; end() if there is none. `counts`:
+// how many have each value, `all` in total.
+template <class Counts>
+auto MajorityOf(const Counts& counts, std::size_t all) {
+  constexpr std::size_t kAllMin = 5;
+  constexpr std::size_t kMajorityPercent = 80;
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+  return all >= kAllMin && most->second * 100 >= all * kMajorityPercent ? most : counts.end();
+}
 
 // Device ids of switches on which the virtual lane of a packet also depends on its input port.
 std::set<std::uint32_t> ModelsWithLanesByInput(const Subnet& subnet);

@@ -32,12 +32,8 @@ std::optional<double> WaitShare(const Subnet& subnet, End end) {
   const Node& node = subnet.node(end.node);
   const Port& port = subnet.port(end);
   const PortDetails* const details = subnet.DetailsOf(port);
-  if (details == nullptr || !details->counters || !details->first_counters || !node.tick ||
+  if (details == nullptr || !details->first_counters || !details->wide_counters || !node.tick ||
       details->between < kWaitIntervalMin || !port.rate.known())
-    return std::nullopt;
-  constexpr std::uint64_t kMaxOf32Bits = 0xffffffff;
-  if (!details->wide_counters &&
-      ValueOf(*details->counters, Counter::kTransmitWait) == kMaxOf32Bits)
     return std::nullopt;
   const double symbols = static_cast<double>(Increase(*details, Counter::kTransmitWait)) *
                          (*node.tick + 1.0) * (CountsOneLane(node.device_id) ? port.rate.lanes : 1);
@@ -45,27 +41,42 @@ std::optional<double> WaitShare(const Subnet& subnet, End end) {
   return symbols / bytes_per_second / std::chrono::duration<double>(details->between).count();
 }
 
-// The ports that wait, and which of them wait for which.
+// The ports that wait, and where their waits begin. Each port is visited once.
 class Waits {
  public:
   Waits(const CheckInput& input, std::map<End, double> shares)
       : input_(input), shares_(std::move(shares)) {
+    std::map<End, std::vector<End>> before;  // Ports that wait for a port
+    std::vector<std::pair<End, End>> open;   // A port, and where its wait begins
+    for (const auto& [end, share] : shares_) {
+      const std::vector<End> next = Next(end);
+      if (next.empty()) open.emplace_back(end, end);
+      for (const End each : next) before[each].push_back(end);
+    }
+    std::set<End> seen;
+    for (const auto& [root, same] : open) seen.insert(root);
+    for (std::size_t at = 0; at < open.size(); ++at) {
+      const auto [end, root] = open[at];
+      waiting_[root].push_back(end);
+      for (const End each : before[end])
+        if (seen.insert(each).second) open.emplace_back(each, root);
+    }
     for (const auto& [end, share] : shares_)
-      for (const End root : RootsOf(end)) waiting_[root].push_back(end);
+      if (!seen.contains(end)) in_cycles_.push_back(end);
   }
 
   double ShareOf(End end) const { return shares_.at(end); }
-  // By port at which a wait begins: the ports that wait for it, with itself.
+  // By port at which a wait begins: itself, and the ports that wait for it. A port that waits for
+  // several is at the nearest one.
   const std::map<End, std::vector<End>>& waiting() const { return waiting_; }
-  // Ports whose waits lead to no port at which one begins: they wait for each other.
+  // Ports whose waits begin nowhere: they wait for each other.
   const std::vector<End>& in_cycles() const { return in_cycles_; }
 
  private:
   // Ports of the next switch that wait too, and that traffic of `end` can leave by.
   std::vector<End> Next(End end) const {
     const End peer = input_.subnet().port(end).Peer();
-    const std::uint32_t index = input_.graph.IndexOf(peer.node);
-    if (index == kNoSwitch) return {};
+    if (input_.graph.IndexOf(peer.node) == kNoSwitch) return {};
     std::vector<End> next;
     for (auto at = shares_.lower_bound({peer.node, 0});
          at != shares_.end() && at->first.node == peer.node; ++at)
@@ -79,22 +90,6 @@ class Waits {
     const std::size_t channel =
         std::size_t{input_.graph.IndexOf(end.node)} * input_.graph.stride() + end.port;
     return input_.routes->continues.Has(channel, next.port);
-  }
-
-  std::vector<End> RootsOf(End start) {
-    std::vector<End> roots;
-    std::set<End> seen = {start};
-    std::vector<End> open = {start};
-    while (!open.empty()) {
-      const End end = open.back();
-      open.pop_back();
-      const std::vector<End> next = Next(end);
-      if (next.empty()) roots.push_back(end);
-      for (const End each : next)
-        if (seen.insert(each).second) open.push_back(each);
-    }
-    if (roots.empty()) in_cycles_.push_back(start);
-    return roots;
   }
 
   const CheckInput& input_;
@@ -142,8 +137,12 @@ void FailRoot(const CheckInput& input, const Waits& waits, End root,
   out.Fail(std::move(failure));
 }
 
-void FailCycle(const CheckInput& input, const Waits& waits, Verdicts& out) {
+// Without routes, a cycle can be one that no traffic takes.
+void JudgeCycle(const CheckInput& input, const Waits& waits, Verdicts& out) {
   const Subnet& subnet = input.subnet();
+  if (input.routes == nullptr)
+    return out.Unknown(Format("where {} wait: add the forwarding tables",
+                              Plural(waits.in_cycles().size(), "switch port")));
   const End first = waits.in_cycles().front();
   out.Fail({.subject = SubjectOf(subnet, first),
             .key = "cycle",
@@ -176,7 +175,7 @@ void JudgeWaits(const CheckInput& input, Verdicts& out) {
   }
   const Waits waits(input, std::move(shares));
   for (const auto& [root, waiting] : waits.waiting()) FailRoot(input, waits, root, waiting, out);
-  if (!waits.in_cycles().empty()) FailCycle(input, waits, out);
+  if (!waits.in_cycles().empty()) JudgeCycle(input, waits, out);
   if (unread > 0)
     out.Unknown(
         Format("waits of {}: two readings of counters of 64 bits and of "

@@ -19,7 +19,8 @@ v1::Remedy WriteTables() {
       "opensm). Then make it write all tables again: send SIGHUP to opensm.");
 }
 
-// Ends of links with several lanes. The number of ends without tables is counted.
+// Calls `judge` for each end of a link with several lanes and its tables. Other ends pass, or are
+// UNKNOWN without tables.
 template <class Judge>
 void ForEachEnd(const Subnet& subnet, Verdicts& out, Judge judge) {
   std::size_t unread = 0;
@@ -78,14 +79,10 @@ struct TableOfEnd {
 };
 
 void JudgeKind(const Subnet& subnet, const std::vector<TableOfEnd>& ends, Verdicts& out) {
-  constexpr std::size_t kEndsMin = 5;
-  constexpr std::size_t kMajorityPercent = 80;
   std::map<LaneOfLevel, std::size_t> counts;
   for (const TableOfEnd& each : ends) ++counts[each.lanes];
-  const auto most =
-      std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
-  if (ends.size() < kEndsMin || most->second * 100 < ends.size() * kMajorityPercent)
-    return out.Pass(ends.size());
+  const auto most = MajorityOf(counts, ends.size());
+  if (most == counts.end()) return out.Pass(ends.size());
   for (const TableOfEnd& each : ends) {
     if (each.lanes == most->first) {
       out.Pass();

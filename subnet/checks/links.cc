@@ -95,16 +95,10 @@ struct RatedCable {
 };
 
 void JudgeTier(const Subnet& subnet, const std::vector<RatedCable>& cables, Verdicts& out) {
-  constexpr std::size_t kCablesMin = 5;
-  constexpr std::size_t kMajorityPercent = 80;
   std::map<std::string, std::size_t> counts;
   for (const RatedCable& each : cables) ++counts[ToString(each.rate)];
-  const auto most =
-      std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
-  if (cables.size() < kCablesMin || most->second * 100 < cables.size() * kMajorityPercent) {
-    out.Pass(cables.size());
-    return;
-  }
+  const auto most = MajorityOf(counts, cables.size());
+  if (most == counts.end()) return out.Pass(cables.size());
   const Rate expected = *ParseRate(most->first);
   for (const RatedCable& each : cables) {
     if (each.rate.GigabitsPerSecond() >= expected.GigabitsPerSecond()) {

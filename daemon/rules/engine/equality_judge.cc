@@ -59,6 +59,9 @@ void SummarizeNodes(const ValueGroup& values, const NodeIndex& nodes, ValueSumma
     summary.nodes.push_back(nodes.at(*at).node->name);
 }
 
+// Values that are compared with each other: the cost is the square.
+constexpr std::size_t kConflictsMax = 32;
+
 // Sorted: most members first, then by value.
 void SortBySize(std::vector<ValueGroup*>& groups) {
   std::sort(groups.begin(), groups.end(), [](const ValueGroup* a, const ValueGroup* b) {
@@ -100,6 +103,7 @@ void EqualityJudge::FindConflicts(PeerGroup& group) {
         !equality.incomparable(first_of(*values), good).empty())
       open.push_back(values.get());
   SortBySize(open);
+  if (open.size() > kConflictsMax) open.resize(kConflictsMax);
   for (ValueGroup* const values : open) {
     const auto rival = std::ranges::find_if(open, [&](ValueGroup* other) {
       return other != values && equality.incomparable(first_of(*values), first_of(*other)).empty();

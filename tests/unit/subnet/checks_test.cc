@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "subnet/builder.h"
 #include "subnet/files/formats.h"
+#include "subnet/mad/attributes.h"
 #include "subnet/words.h"
 #include "tests/testing/paths.h"
 #include "tests/unit/subnet/test_subnet.h"
@@ -404,6 +405,37 @@ TEST(SubnetNoCreditLoops, LanesDecideWhetherACycleIsOne) {
     EXPECT_EQ(CreditFailures(RingWithLanes(several, false), several_lanes).size(),
               several_lanes ? 0U : 1U);
     EXPECT_THAT(CreditFailures(RingWithLanes(one, true), several_lanes), IsEmpty());
+  }
+}
+
+// All ports that lead round the ring wait: a deadlock. Without tables, no traffic has to take it.
+TEST(SubnetNoCongestion, PortsThatWaitForEachOtherAreACycle) {
+  const TestSubnet ring = RingOfFour();
+  for (const bool tables : {true, false}) {
+    Builder builder;
+    ASSERT_TRUE(AddFile("net.txt", ring.Ibnetdiscover(), builder).ok());
+    if (tables) {
+      ASSERT_TRUE(AddFile("lfts.txt", ring.Lfts(), builder).ok());
+    }
+    for (const testing::TestCable& cable : ring.cables) {
+      if (!ring.nodes[cable.to].is_switch) continue;
+      const std::uint32_t node = builder.NodeOf(NodeType::kUnknown, ring.nodes[cable.from].guid);
+      builder.node(node).tick = 7;
+      PortDetails& details = *builder.DetailsOf({node, cable.from_port});
+      details.wide_counters = true;
+      details.between = std::chrono::minutes(1);
+      details.first_counters = details.counters = CounterValues{};
+      // A tick is 8 bytes at 25 GB/s: the whole minute.
+      (*details.counters)[static_cast<std::size_t>(Counter::kTransmitWait)] =
+          std::uint64_t{60} * 25'000'000'000 / 8;
+    }
+    std::vector<std::string> verdicts;
+    for (const v1::Finding& finding : Evaluate(builder.Finish(), nullptr, {}).findings)
+      if (finding.rule() == "subnet_no_congestion" && finding.verdict() == v1::VERDICT_FAIL)
+        verdicts.push_back(finding.title());
+    EXPECT_EQ(verdicts.size(), tables ? 1U : 0U);
+    for (const std::string& title : verdicts)
+      EXPECT_THAT(title, HasSubstr("4 ports wait for each other in a cycle"));
   }
 }
 

@@ -55,6 +55,7 @@ class LiveSubnet {
         details.served_lanes = 0x0f;
         details.first_counters = details.counters = CounterValues{};
         details.between = std::chrono::minutes(1);
+        details.wide_counters = true;
         builder.node(end.node).tick = 7;
       }
     change(builder);
@@ -252,6 +253,7 @@ TEST(SubnetCountersSaturated, NamesCountersAtTheirMaximum) {
   LiveSubnet live;
   const Subnet subnet = live.With([&](Builder& builder) {
     PortDetails& details = *builder.DetailsOf(live.EndOf(builder, "spine-1", 2));
+    details.wide_counters = false;
     for (CounterValues* const values : {&*details.first_counters, &*details.counters})
       (*values)[static_cast<std::size_t>(Counter::kLinkDowned)] = 255;
   });

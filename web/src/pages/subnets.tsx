@@ -94,7 +94,7 @@ export function changeText(change: SubnetChange): string {
     case "SUBNET_CHANGE_KIND_FLAPPED":
       return `down ${change.flaps === 1 ? "once" : `${change.flaps} times`}: ${change.now}`;
     case "SUBNET_CHANGE_KIND_ROUTES":
-      return `routes changed, but no link, LID or master: ${change.now}`;
+      return `routes changed while links, LIDs and master did not: ${change.now}`;
     case "SUBNET_CHANGE_KIND_MASTER":
       return `subnet manager: ${change.now || "none"}, before ${change.before || "none"}`;
     default:

@@ -1,4 +1,5 @@
-"""What a Kubernetes node shall show, from what fabricd knows. Nothing here reads or writes.
+"""Conditions and labels of a Kubernetes node from the findings of fabricd. Nothing here reads or
+writes.
 
 Python 3.9 or newer, without other packages.
 """
