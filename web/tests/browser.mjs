@@ -90,6 +90,14 @@ async function visit(page, world, [name, hash, text], width, scheme) {
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   );
   if (wide > 0) fail(where, `scrolls sideways by ${wide} pixels`);
+  // Hidden text (.sr) is absolute: only a positioned box that scrolls clips it, whatever its cells show.
+  const open = await page.evaluate(
+    () =>
+      [...document.querySelectorAll("main .scroll")].filter(
+        (box) => globalThis.getComputedStyle(box).position === "static",
+      ).length,
+  );
+  if (open > 0) fail(where, `${open} scrolling boxes do not clip hidden text`);
   await checkAxe(page, where);
   await page.screenshot({
     path: path.join(output, `${name}-${width}${scheme === "dark" ? "-dark" : ""}.png`),
