@@ -101,6 +101,10 @@ constexpr Option kSettings[] = {
      .type = OptionType::kBool,
      .doc = "The routing engine of InfiniBand avoids credit loops by virtual lanes (dfsssp, lash, "
             "torus-2QoS), which no file shows."},
+    {.name = "infiniband-routing",
+     .value = "ENGINE",
+     .doc = "Routing engine of the subnet manager of InfiniBand, whose properties the tables must "
+            "have: minhop, updn, ftree, dfsssp, sssp, lash."},
     {.name = "rules",
      .type = OptionType::kPath,
      .doc = "Custom rules: a file or a directory of *.yaml. Invalid rules are logged and skipped."},

@@ -64,7 +64,7 @@ Result<control::SubnetContent> LiveSubnets::Decode(const control::SubnetNews& ne
 }
 
 bool LiveSubnets::Update(control::Controller& controller, SubnetFiles& subnets, Moment now) {
-  bool changed = false;
+  bool changed = subnets.SetLimits(controller.FleetExpectations());
   for (const control::SubnetNews& news : controller.TakeSubnetNews()) {
     changed = true;
     if (!news.frame) {

@@ -106,6 +106,11 @@ Result<subnet::Expectations> SubnetExpectations(const Settings& settings) {
   if (settings.Has("infiniband-extra-hops"))
     expected.extra_hops = settings.Number("infiniband-extra-hops");
   expected.several_lanes = settings.Bool("infiniband-several-lanes");
+  if (settings.Has("infiniband-routing")) {
+    const auto routing = subnet::ParseRoutingEngine(settings.Text("infiniband-routing"));
+    if (!routing.ok()) return routing.status().In("infiniband-routing");
+    expected.routing = *routing;
+  }
   if (settings.Has("infiniband-oversubscription")) {
     const auto ratio = subnet::ParseOversubscription(settings.Text("infiniband-oversubscription"));
     if (!ratio.ok()) return ratio.status().In("infiniband-oversubscription");
@@ -238,6 +243,7 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
   ASSIGN_OR_RETURN(const subnet::Expectations expected, SubnetExpectations(settings));
   SubnetFiles subnets(settings.Text("infiniband-topology"), expected,
                       settings.Text("infiniband-plan"));
+  subnets.SetLimits(controller.FleetExpectations());
   ReadSubnets(subnets, controller, clock.Now());
   if (!site) {
     ASSIGN_OR_RETURN(site, OpenSite(settings, *transport, operator_log, clock));

@@ -66,6 +66,12 @@ struct End {
 inline constexpr std::size_t kCounters = 13;
 using CounterValues = std::array<std::uint64_t, kCounters>;
 
+// Counters of forward error correction (RS-FEC) of a port. They stop at their maximum.
+struct FecCounters {
+  std::uint32_t corrected_symbols = 0;
+  std::uint32_t uncorrectable_blocks = 0;
+};
+
 // Virtual lane of each service level. Lane 15: packets of the level are dropped.
 inline constexpr std::size_t kServiceLevels = 16;
 inline constexpr std::uint8_t kDropLane = 15;
@@ -83,6 +89,9 @@ struct PortDetails {
   std::optional<CounterValues> counters;
   std::optional<CounterValues> first_counters;  // Earlier by `between`
   bool wide_counters = false;                   // Of 64 bits: they have no maximum.
+  // Of forward error correction, earlier and now.
+  std::optional<FecCounters> first_fec;
+  std::optional<FecCounters> fec;
   std::chrono::nanoseconds between{};
 };
 
@@ -119,6 +128,8 @@ struct Node {
   bool lanes_by_input = false;
   // Of a switch: PortXmitWait counts times of this many symbols, plus 1.
   std::optional<std::uint8_t> tick;
+  std::string firmware;          // Of a switch: "27.2012.1010"; empty: not read
+  std::string firmware_board;    // PSID; may be empty
   bool routes_complete = false;  // LIDs above the table have no route; else they are unknown.
 
   std::uint8_t RouteTo(std::uint32_t lid) const {

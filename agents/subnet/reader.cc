@@ -35,8 +35,10 @@ std::string TextOf(const MadData& data) {
 
 // What an order reads, for the list of what was not covered.
 std::string_view KindOf(const Order& order) {
+  if (order.mad_class == MadClass::kNvidia) return "firmware of switches";
   if (order.mad_class == MadClass::kPerformance) {
     if (order.attribute == Attribute::kClassPortInfo) return "counters: capabilities";
+    if (order.attribute == Attribute::kPortExtendedSpeedsCounters) return "counters of FEC";
     return order.attribute == Attribute::kPortSamplesControl ? "unit of PortXmitWait" : "counters";
   }
   switch (order.attribute) {
@@ -78,7 +80,7 @@ MadPacket SubnetReader::Compose(const Order& order, std::uint32_t transaction) c
                              .transaction = transaction,
                              .m_key = options_.m_key,
                              .port = static_cast<std::uint8_t>(order.at.port)};
-  if (order.mad_class == MadClass::kPerformance)
+  if (order.mad_class != MadClass::kDirectedSubnet)
     return {.lid = known_[order.at.node].lid, .mad = Encode(request)};
   const Route route = RouteOf(order);
   request.route = route;
@@ -149,10 +151,11 @@ Result<v1::SubnetSnapshot> SubnetReader::Read(const std::stop_token& stop) {
     RETURN_IF_ERROR(Run(stop));
     if (options_.rate_interval > Duration(0)) {
       RETURN_IF_ERROR(WaitUntil(first_at + options_.rate_interval, stop));
-      second_ = true;
+      KeepFirstCounters();
       AskCounters();
       RETURN_IF_ERROR(Run(stop));
     }
+    if (options_.tables) RETURN_IF_ERROR(ReadFirmware(stop));
   }
   again_ = true;
   AskSwitches();
@@ -326,6 +329,7 @@ void SubnetReader::OnDone(const Done& done) {
   if (done.outcome != Outcome::kAnswered) return OnFailure(done);
   const MadData& data = done.answer.data;
   if (order.mad_class == MadClass::kPerformance) return OnPerformance(order, done.answer);
+  if (order.mad_class == MadClass::kNvidia) return OnFirmware(order, data);
   switch (order.attribute) {
     case Attribute::kNodeInfo: return OnNodeInfo(order, *subnet::ReadNodeInfo(data));
     case Attribute::kNodeDescription:

@@ -65,6 +65,7 @@ class SubnetReader {
     std::uint16_t p_keys = 0;                    // Size of the table
     std::uint16_t lid = 0;                       // Of a switch
     bool wide_counters = false;
+    bool fec_counters = false;
   };
 
   MadPacket Compose(const Order& order, std::uint32_t transaction) const;
@@ -84,6 +85,8 @@ class SubnetReader {
   void AskCapabilities();
   void AskTicks();
   void AskCounters();
+  void KeepFirstCounters();
+  Status ReadFirmware(const std::stop_token& stop);
   void AskSwitches();
 
   void OnDone(const Done& done);
@@ -93,6 +96,7 @@ class SubnetReader {
   void OnSwitchInfo(const Order& order, const subnet::MadData& data);
   void OnPerformance(const Order& order, const subnet::MadAnswer& answer);
   void OnCounters(const Order& order, const subnet::MadAnswer& answer);
+  void OnFirmware(const Order& order, const subnet::MadData& data);
   void OnBlock(const Order& order, const subnet::MadData& data);
   void OnPKeys(const Order& order, const subnet::MadData& data);
   void OnSlToVl(const Order& order, const subnet::MadData& data);
@@ -116,8 +120,7 @@ class SubnetReader {
   std::vector<ManagerAt> managers_;
   bool own_answered_ = false;
   bool own_active_ = false;
-  bool again_ = false;   // SwitchInfo is read for the second time.
-  bool second_ = false;  // Counters are read for the second time.
+  bool again_ = false;  // SwitchInfo is read for the second time.
   std::vector<std::string> changed_;
   SteadyTime progress_at_{};
 };

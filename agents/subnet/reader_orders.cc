@@ -88,6 +88,12 @@ void SubnetReader::Finish() {
                 ports.end());
     // A port that is down has no cable: the cable is at another device with this GUID.
     for (v1::SubnetPort& port : ports) {
+      // Without a time, only counters of FEC arrived: rates of them alone are not known.
+      if (port.has_counters() && !port.counters().has_at()) port.clear_counters();
+      if (port.has_first_counters() && !port.has_counters()) {
+        port.mutable_counters()->Swap(port.mutable_first_counters());
+        port.clear_first_counters();
+      }
       const auto info = subnet::ReadPortInfo(ViewOf(port.port_info()));
       if (!info || info->state != subnet::LinkState::kDown) continue;
       port.clear_peer();

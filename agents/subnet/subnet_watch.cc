@@ -46,6 +46,8 @@ void CopyTables(const v1::SubnetSnapshot& from, v1::SubnetSnapshot& to) {
     *node.mutable_blocks_not_read() = source.blocks_not_read();
     node.set_sl_to_vl_by_input(source.sl_to_vl_by_input());
     if (source.has_tick()) node.set_tick(source.tick());
+    node.set_firmware(source.firmware());
+    node.set_firmware_board(source.firmware_board());
     for (int p = 0; p < source.ports_size(); ++p) {
       v1::SubnetPort& port = *node.mutable_ports(p);
       port.set_p_keys(source.ports(p).p_keys());

@@ -29,12 +29,21 @@ constexpr Option kSubnetCheckOptions[] = {
      .type = OptionType::kBool,
      .doc = "The routing engine avoids credit loops by virtual lanes (dfsssp, lash, torus-2QoS), "
             "which no file shows."},
+    {.name = "routing",
+     .value = "ENGINE",
+     .doc = "Routing engine of the subnet manager, whose properties the tables must have: minhop, "
+            "updn, ftree, dfsssp, sssp, lash."},
 };
 
 Result<subnet::Expectations> ReadExpectations(const Arguments& arguments) {
   subnet::Expectations expected;
   if (arguments.Has("extra-hops")) expected.extra_hops = arguments.Number("extra-hops");
   expected.several_lanes = arguments.Bool("several-lanes");
+  if (const std::string engine = arguments.Text("routing"); !engine.empty()) {
+    const auto routing = subnet::ParseRoutingEngine(engine);
+    if (!routing.ok()) return routing.status().In("--routing");
+    expected.routing = *routing;
+  }
   const std::string ratio = arguments.Text("oversubscription");
   if (ratio.empty()) return expected;
   const auto value = subnet::ParseOversubscription(ratio);

@@ -103,6 +103,8 @@ class Controller {
   // Replaces the profile and the custom rules. All rules judge all nodes again, in the next Ticks.
   // Running campaigns and certificates keep their expectations.
   void SetPolicy(Policy policy, Moment now);
+  // Of the profile, for the whole fleet: without its overrides.
+  v1::Expectations FleetExpectations();
 
   // Numbers for /metrics. Those of nodes and findings are up to date, the others at most
   // kNumbersAge old. Does not wait for the controller.

@@ -27,4 +27,9 @@ void Controller::SetPolicy(Policy policy, Moment now) {
   OnFleetChange(now);
 }
 
+v1::Expectations Controller::FleetExpectations() {
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
+  return state_->options.profile.Expect({});
+}
+
 }  // namespace fabric::control

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "base/input.h"
@@ -176,6 +177,26 @@ bool SubnetFiles::SetProblems(std::map<std::string, std::string> problems) {
     changed = true;
   }
   return changed;
+}
+
+bool SubnetFiles::SetLimits(const v1::Expectations& profile) {
+  std::optional<double> raw_ber;
+  std::optional<double> symbol_errors;
+  std::optional<double> xmit_wait;
+  if (profile.has_raw_ber_max()) raw_ber = profile.raw_ber_max();
+  if (profile.has_symbol_errors_max_per_hour())
+    symbol_errors = profile.symbol_errors_max_per_hour();
+  if (profile.has_xmit_wait_max_percent()) xmit_wait = profile.xmit_wait_max_percent();
+  if (std::tie(raw_ber, symbol_errors, xmit_wait) == std::tie(expected_.raw_ber_max,
+                                                              expected_.symbol_errors_max_per_hour,
+                                                              expected_.xmit_wait_max_percent))
+    return false;
+  expected_.raw_ber_max = raw_ber;
+  expected_.symbol_errors_max_per_hour = symbol_errors;
+  expected_.xmit_wait_max_percent = xmit_wait;
+  read_.clear();
+  for (const auto& [name, known] : live_) Judge(name);
+  return !live_.empty();
 }
 
 v1::SubnetInfo Describe(const subnet::Subnet& subnet) {

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "daemon/files/watched_file.h"
 #include "daemon/fleet/infiniband_topology.h"
+#include "fabric/v1/profile.pb.h"
 #include "fabric/v1/subnet.pb.h"
 #include "subnet/checks/check.h"
 #include "subnet/model.h"
@@ -65,6 +66,9 @@ class SubnetFiles {
     const auto at = problems_.find(name);
     return at == problems_.end() || at->second != problem;
   }
+  // Limits of counters, from the profile. Live subnets are judged again if they changed, those of
+  // files at the next ReadWhenChanged(). True if a live subnet was judged.
+  bool SetLimits(const v1::Expectations& profile);
   // All subnets as they are.
   SubnetReading All() const { return Combined({}); }
 

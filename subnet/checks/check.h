@@ -26,11 +26,28 @@ namespace fabric::subnet {
 // What supplies inputs that files of other tools do not have.
 inline constexpr std::string_view kNeedsReading = "read the subnet with 'fabric-agent subnet read'";
 
+inline constexpr std::string_view kNoTables =
+    "no forwarding tables: add the output of dump_lfts, opensm-lfts.dump or opensm.fdbs";
+
+// What all tables of a routing engine of opensm have.
+struct RoutingEngine {
+  std::string_view name;  // As option of opensm: "updn"
+  bool minimal = false;   // No path uses more switches than the minimum.
+  bool up_down = false;   // In a tree: no path goes up after it went down.
+};
+// INVALID_ARGUMENT with the names that are known.
+Result<const RoutingEngine*> ParseRoutingEngine(std::string_view text);
+
 // Expected values that no file contains.
 struct Expectations {
   std::optional<std::uint32_t> extra_hops;     // Switches above the minimum that routing may use
   std::optional<double> oversubscription_max;  // Bandwidth down by bandwidth up
   bool several_lanes = false;  // The routing engine avoids credit loops by virtual lanes.
+  const RoutingEngine* routing = nullptr;  // nullptr: not known
+  // Limits of the profile. Empty: the default of the check.
+  std::optional<double> raw_ber_max;
+  std::optional<double> symbol_errors_max_per_hour;
+  std::optional<double> xmit_wait_max_percent;
   // Since when and why no agent reads the subnet; empty: one does, or the subnet is from files.
   std::string not_read_now = {};
 };

@@ -16,7 +16,7 @@
 namespace fabric::subnet {
 namespace {
 
-constexpr double kShareMax = 0.2;  // Of the time
+constexpr double kPercentMax = 20;  // Of the time
 constexpr std::chrono::seconds kWaitIntervalMin(5);
 constexpr std::size_t kAffectedMax = 64;
 
@@ -102,6 +102,10 @@ std::string Percent(double share) {
   return Format("{:.0f} %", std::min(share, 1.0) * 100);
 }
 
+double ShareMax(const CheckInput& input) {
+  return input.expected.xmit_wait_max_percent.value_or(kPercentMax) / 100;
+}
+
 void FailRoot(const CheckInput& input, const Waits& waits, End root,
               const std::vector<End>& waiting, Verdicts& out) {
   const Subnet& subnet = input.subnet();
@@ -122,7 +126,7 @@ void FailRoot(const CheckInput& input, const Waits& waits, End root,
       .key = EndWords(subnet, root),
       .title = Format("{} waits {} of the time: {}", EndWords(subnet, root), share, why),
       .what = Format("time that {} has data and cannot send", EndWords(subnet, root)),
-      .expected = Format("at most {}", Percent(kShareMax)),
+      .expected = Format("at most {}", Percent(ShareMax(input))),
       .seen = share,
       .basis = "PortXmitWait and the tick of PortSamplesControl",
       .remedies = at_switch
@@ -167,7 +171,7 @@ void JudgeWaits(const CheckInput& input, Verdicts& out) {
       const std::optional<double> share = WaitShare(subnet, {node, port});
       if (!share)
         ++unread;
-      else if (*share <= kShareMax)
+      else if (*share <= ShareMax(input))
         out.Pass();
       else
         shares.emplace(End{node, port}, *share);

@@ -35,14 +35,17 @@ const CounterField& FieldOf(Counter counter) {
   return CounterFields()[static_cast<std::size_t>(counter)];
 }
 
-std::vector<std::string> Exceeded(const PortDetails& port) {
+std::vector<std::string> Exceeded(const PortDetails& port, const Expectations& expected) {
   const double hours = std::chrono::duration<double, std::ratio<3600>>(port.between).count();
   std::vector<std::string> texts;
   for (const Limit& limit : kLimits) {
     const std::uint64_t increase = Increase(port, limit.counter);
     // One event in a short interval is not yet a rate.
-    if (increase == 0 || (limit.per_hour > 0 && increase < 2)) continue;
-    if (static_cast<double>(increase) / hours <= limit.per_hour) continue;
+    const double per_hour = limit.counter == Counter::kSymbolErrors
+                                ? expected.symbol_errors_max_per_hour.value_or(limit.per_hour)
+                                : limit.per_hour;
+    if (increase == 0 || (per_hour > 0 && increase < 2)) continue;
+    if (static_cast<double>(increase) / hours <= per_hour) continue;
     texts.push_back(Format("{} +{}", FieldOf(limit.counter).name, increase));
   }
   return texts;
@@ -77,7 +80,7 @@ void JudgeErrors(const CheckInput& input, Verdicts& out) {
       ++unread;
       return;
     }
-    const std::vector<std::string> exceeded = Exceeded(*details);
+    const std::vector<std::string> exceeded = Exceeded(*details, input.expected);
     if (exceeded.empty()) return out.Pass();
     const Cable cable{end, port.Peer()};
     const auto seconds = std::chrono::duration<double>(details->between).count();

@@ -11,9 +11,6 @@
 namespace fabric::subnet {
 namespace {
 
-constexpr std::string_view kNoTables =
-    "no forwarding tables: add the output of dump_lfts, opensm-lfts.dump or opensm.fdbs";
-
 // "LID 45 (node "n3" mlx5_0 port 1)", "LIDs 45, 46 and 3 more"
 std::string LidWords(const CheckInput& input, const std::vector<std::uint16_t>& lids,
                      std::uint64_t all) {

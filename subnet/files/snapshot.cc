@@ -26,6 +26,13 @@ std::optional<CounterValues> CountersOf(const v1::SubnetCounters& counters) {
   return ReadCounters(BytesOf(counters.port_counters()), BytesOf(counters.wide_counters()));
 }
 
+std::optional<FecCounters> FecOf(const v1::SubnetCounters& counters) {
+  if (!counters.has_corrected_symbols() || !counters.has_uncorrectable_blocks())
+    return std::nullopt;
+  return FecCounters{.corrected_symbols = counters.corrected_symbols(),
+                     .uncorrectable_blocks = counters.uncorrectable_blocks()};
+}
+
 class SnapshotReader {
  public:
   SnapshotReader(const std::string& name, const v1::SubnetSnapshot& snapshot, Builder& builder)
@@ -73,6 +80,8 @@ class SnapshotReader {
     node.lanes_by_input = made.sl_to_vl_by_input();
     if (made.has_tick() && made.tick() <= 0xff) node.tick = static_cast<std::uint8_t>(made.tick());
     if (!made.description().empty()) node.description = made.description();
+    node.firmware = made.firmware();
+    node.firmware_board = made.firmware_board();
     for (const v1::SubnetPort& port : made.ports()) {
       if (port.number() > kPortsMax || builder_.PortOf({index, port.number()}) == nullptr) {
         Bad(Format("node 0x{:016x}: expected a port up to {}, saw {}", made.guid(), kPortsMax,
@@ -126,6 +135,8 @@ class SnapshotReader {
     // Counters of 64 and of fewer bits cannot be compared.
     if (details.wide_counters == !made.first_counters().wide_counters().empty())
       details.first_counters = CountersOf(made.first_counters());
+    details.fec = FecOf(made.counters());
+    details.first_fec = FecOf(made.first_counters());
     details.between = std::chrono::nanoseconds(Nanoseconds(made.counters().at()) -
                                                Nanoseconds(made.first_counters().at()));
   }

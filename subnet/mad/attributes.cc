@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "subnet/mad/bytes.h"
 
@@ -208,6 +210,33 @@ bool HasWideCounters(Bytes class_port_info) {
 std::optional<std::uint8_t> ReadTick(Bytes data) {
   if (!IsWhole(data)) return std::nullopt;
   return data[2];
+}
+
+std::optional<FecCounters> ReadFecCounters(Bytes more) {
+  constexpr std::size_t kUncorrectableAt = 144 - kMadDataBytes;
+  constexpr std::size_t kSymbolsAt = 148 - kMadDataBytes;
+  if (more.size() < kMoreDataBytes) return std::nullopt;
+  return FecCounters{.corrected_symbols = Load<std::uint32_t>(more, kSymbolsAt),
+                     .uncorrectable_blocks = Load<std::uint32_t>(more, kUncorrectableAt)};
+}
+
+bool HasFecCounters(Bytes class_port_info) {
+  constexpr std::uint16_t kFecCounters = 1 << 14;  // Of CapabilityMask
+  return IsWhole(class_port_info) && (Load<std::uint16_t>(class_port_info, 2) & kFecCounters) != 0;
+}
+
+std::optional<Firmware> ReadFirmware(Bytes data) {
+  constexpr std::size_t kBoardAt = 16;
+  constexpr std::size_t kBoardBytes = 16;
+  constexpr std::size_t kVersionAt = 36;  // Three numbers of 32 bits; 0 on old devices
+  if (!IsWhole(data)) return std::nullopt;
+  std::uint32_t numbers[] = {Load<std::uint32_t>(data, kVersionAt),
+                             Load<std::uint32_t>(data, kVersionAt + 4),
+                             Load<std::uint32_t>(data, kVersionAt + 8)};
+  if (numbers[0] == 0) std::copy_n(data.begin() + 1, std::size(numbers), numbers);
+  if (numbers[0] == 0) return std::nullopt;
+  return Firmware{.version = Format("{}.{}.{}", numbers[0], numbers[1], numbers[2]),
+                  .board = ReadNodeDescription(data.subspan(kBoardAt, kBoardBytes))};
 }
 
 }  // namespace fabric::subnet

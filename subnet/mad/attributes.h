@@ -127,4 +127,18 @@ bool HasWideCounters(Bytes class_port_info);
 // Tick of PortSamplesControl.
 std::optional<std::uint8_t> ReadTick(Bytes data);
 
+// Counters of PortExtendedSpeedsCounters for a port with RS-FEC. `more`: the bytes after the 64
+// data bytes. Source: libibmad, fields.c.
+std::optional<FecCounters> ReadFecCounters(Bytes more);
+// Whether ClassPortInfo of the performance class announces them.
+bool HasFecCounters(Bytes class_port_info);
+
+// Firmware in the attribute GeneralInfo of NVIDIA. Source: infiniband-diags, vendstat.c.
+struct Firmware {
+  std::string version;  // "27.2012.1010"
+  std::string board;    // PSID: "MT_0000000063"; may be empty
+};
+// Empty if the version is 0.
+std::optional<Firmware> ReadFirmware(Bytes data);
+
 }  // namespace fabric::subnet

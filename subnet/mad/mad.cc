@@ -32,8 +32,8 @@ Mad Encode(const MadRequest& request) {
   Store<std::uint32_t>(mad, kTransactionAt, request.transaction);
   Store<std::uint16_t>(mad, kAttributeAt, static_cast<std::uint16_t>(request.attribute));
   Store<std::uint32_t>(mad, kModifierAt, request.modifier);
-  if (request.mad_class == MadClass::kPerformance) {
-    mad[kDataAt + 1] = request.port;
+  if (request.mad_class != MadClass::kDirectedSubnet) {
+    if (request.mad_class == MadClass::kPerformance) mad[kDataAt + 1] = request.port;
     return mad;
   }
   const std::size_t hops = std::min(request.route.size(), kHopsMax);
@@ -46,7 +46,8 @@ Mad Encode(const MadRequest& request) {
 
 std::optional<MadAnswer> Decode(const Mad& mad) {
   const auto mad_class = static_cast<MadClass>(mad[1]);
-  const bool known = mad_class == MadClass::kDirectedSubnet || mad_class == MadClass::kPerformance;
+  const bool known = mad_class == MadClass::kDirectedSubnet ||
+                     mad_class == MadClass::kPerformance || mad_class == MadClass::kNvidia;
   if (mad[0] != kVersion || !known || mad[2] != kVersion || mad[3] != kGetResponse)
     return std::nullopt;
   MadAnswer answer;
@@ -58,7 +59,7 @@ std::optional<MadAnswer> Decode(const Mad& mad) {
   if (mad_class == MadClass::kDirectedSubnet)
     answer.status = static_cast<std::uint16_t>(answer.status & ~kDirectionBit);
   std::copy_n(mad.begin() + kDataAt, kMadDataBytes, answer.data.begin());
-  if (mad_class == MadClass::kPerformance)
+  if (mad_class != MadClass::kDirectedSubnet)
     std::copy_n(mad.begin() + kDataAt + kMadDataBytes, kMoreDataBytes, answer.more.begin());
   return answer;
 }

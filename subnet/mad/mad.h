@@ -12,12 +12,16 @@ namespace fabric::subnet {
 
 inline constexpr std::size_t kMadBytes = 256;
 inline constexpr std::size_t kMadDataBytes = 64;    // That this reader uses
-inline constexpr std::size_t kMoreDataBytes = 128;  // Of kPerformance
+inline constexpr std::size_t kMoreDataBytes = 128;  // Not of kDirectedSubnet
 inline constexpr std::size_t kHopsMax = 63;         // Of a directed route
 using Mad = std::array<std::uint8_t, kMadBytes>;
 using MadData = std::array<std::uint8_t, kMadDataBytes>;
 
-enum class MadClass : std::uint8_t { kPerformance = 0x04, kDirectedSubnet = 0x81 };
+enum class MadClass : std::uint8_t {
+  kPerformance = 0x04,
+  kNvidia = 0x0a,  // Vendor class of NVIDIA
+  kDirectedSubnet = 0x81
+};
 
 enum class Attribute : std::uint16_t {
   kClassPortInfo = 0x01,       // Of kPerformance
@@ -29,9 +33,11 @@ enum class Attribute : std::uint16_t {
   kPortInfo = 0x15,
   kPKeyTable = 0x16,
   kSlToVl = 0x17,
+  kGeneralInfo = 0x17,  // Of kNvidia
   kVlArbitration = 0x18,
   kForwardingTable = 0x19,
-  kPortCountersExtended = 0x1d,  // Of kPerformance
+  kPortCountersExtended = 0x1d,        // Of kPerformance
+  kPortExtendedSpeedsCounters = 0x1f,  // Of kPerformance
   kSubnetManagerInfo = 0x20,
 };
 
@@ -57,7 +63,7 @@ struct MadAnswer {
   std::uint32_t transaction = 0;
   std::uint16_t status = 0;
   MadData data{};
-  std::array<std::uint8_t, kMoreDataBytes> more{};  // Of kPerformance: after `data`
+  std::array<std::uint8_t, kMoreDataBytes> more{};  // After `data`; not of kDirectedSubnet
 };
 // Empty: not an answer to a request of this reader (another class, version or method).
 std::optional<MadAnswer> Decode(const Mad& mad);

@@ -114,7 +114,9 @@ def main():
             wait_for("standby", lambda: not check(fabricctl, [reader.read()[0]]))
             snapshot, content = reader.read()
             assert content["reader"].startswith("n3 ") or "ibsim" in content["reader"], content
-            assert not content.get("not_covered"), content["not_covered"]
+            # ibsim drops packets of the vendor class.
+            silent = ["firmware of switches: no answer (1 request)"]
+            assert content["not_covered"] == silent, content["not_covered"]
             compare_with_tools(fabricctl, reader, snapshot)
             check_faults(fabricctl, reader)
         finally:

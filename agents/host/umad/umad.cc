@@ -20,6 +20,8 @@ namespace {
 
 constexpr const char* kClass = "/sys/class/infiniband_mad";
 constexpr std::uint32_t kQueueKey = 0x80010000;
+constexpr std::uint8_t kPerformanceClass = 0x04;
+constexpr std::uint8_t kNvidiaClass = 0x0a;
 
 // umad2sim of ibsim replaces open(), opendir(), read(), write(), poll() and ioctl(), and no others.
 Result<std::string> ReadAttribute(const std::string& path) {
@@ -43,13 +45,16 @@ class KernelUmad final : public Umad {
   Status Register() {
     ioctl(fd_, IB_USER_MAD_ENABLE_PKEY);
     ASSIGN_OR_RETURN(directed_, RegisterClass(0, 0x81));
-    ASSIGN_OR_RETURN(performance_, RegisterClass(1, 0x04));
+    ASSIGN_OR_RETURN(performance_, RegisterClass(1, kPerformanceClass));
+    ASSIGN_OR_RETURN(nvidia_, RegisterClass(1, kNvidiaClass));
     return {};
   }
 
   Status Send(const UmadPacket& packet, Duration timeout) override {
     Buffer buffer{};
-    buffer.header.id = packet.directed ? directed_ : performance_;
+    buffer.header.id = packet.directed                 ? directed_
+                       : packet.mad[1] == kNvidiaClass ? nvidia_
+                                                       : performance_;
     buffer.header.timeout_ms =
         static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
     buffer.header.length = sizeof(buffer.mad);
@@ -101,6 +106,7 @@ class KernelUmad final : public Umad {
   const int fd_;
   std::uint32_t directed_ = 0;  // Agents of the kernel
   std::uint32_t performance_ = 0;
+  std::uint32_t nvidia_ = 0;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct UmadPort {
 Result<std::vector<UmadPort>> ListUmadPorts();
 
 struct UmadPacket {
-  bool directed = false;  // Subnet management by directed route; else general management
+  bool directed = false;  // Subnet management by directed route; else by the class in the packet
   std::uint16_t lid = 0;  // Destination, if not directed
   bool lost = false;      // Received: the kernel reports that no answer came.
   std::array<std::uint8_t, 256> mad{};

@@ -56,7 +56,11 @@ class LiveSubnet {
         details.first_counters = details.counters = CounterValues{};
         details.between = std::chrono::minutes(1);
         details.wide_counters = true;
-        builder.node(end.node).tick = 7;
+        details.first_fec = details.fec = FecCounters{};
+        if (Node& owner = builder.node(end.node); owner.type == NodeType::kSwitch) {
+          owner.tick = 7;
+          owner.firmware = "27.2012.1010";
+        }
       }
     change(builder);
     return builder.Finish();
@@ -74,9 +78,9 @@ class LiveSubnet {
   testing::TestSubnet made_;
 };
 
-std::vector<std::string> FailuresOf(const Subnet& subnet) {
+std::vector<std::string> FailuresOf(const Subnet& subnet, const Expectations& expected = {}) {
   std::vector<std::string> texts;
-  for (const v1::Finding& finding : Evaluate(subnet, nullptr, {}).findings)
+  for (const v1::Finding& finding : Evaluate(subnet, nullptr, expected).findings)
     if (finding.verdict() == v1::VERDICT_FAIL)
       texts.push_back(Format("{}: {}", finding.rule(), finding.title()));
   return texts;
@@ -94,8 +98,8 @@ const auto kNoChange = [](Builder&) {};
 TEST(LiveChecks, AHealthySubnetHasNoFailure) {
   const Subnet subnet = LiveSubnet().With(kNoChange);
   EXPECT_THAT(FailuresOf(subnet), IsEmpty());
-  EXPECT_THAT(UnknownOf(subnet),
-              ElementsAre("subnet_cables_as_planned", "subnet_oversubscription"));
+  EXPECT_THAT(UnknownOf(subnet), ElementsAre("subnet_cables_as_planned", "subnet_oversubscription",
+                                             "subnet_routing_as_expected"));
 }
 
 TEST(LiveChecks, WithoutAReaderTheyAreUnknown) {
@@ -105,7 +109,8 @@ TEST(LiveChecks, WithoutAReaderTheyAreUnknown) {
        {"subnet_standby_manager", "subnet_manager_priority", "subnet_nodes_answer",
         "subnet_links_active", "subnet_mtu_equal", "subnet_p_keys_match", "subnet_port_errors",
         "subnet_counters_saturated", "subnet_default_lane_usable", "subnet_lanes_equal",
-        "subnet_no_congestion"})
+        "subnet_no_congestion", "subnet_bit_errors_within_limit", "subnet_blocks_correctable",
+        "subnet_firmware_equal"})
     EXPECT_THAT(UnknownOf(made.Read()), Contains(rule));
 }
 
@@ -247,6 +252,61 @@ TEST(SubnetPortErrors, NamesTheCableAndTheCounters) {
       << "reset meanwhile";
   EXPECT_THAT(FailuresOf(subnet(Counter::kReceiveRemotePhysicalErrors, 0, 90)), IsEmpty())
       << "another link is the cause";
+}
+
+TEST(SubnetPortErrors, TheProfileChangesTheLimitOfSymbolErrors) {
+  LiveSubnet live;
+  const Subnet subnet = live.With([&](Builder& builder) {
+    PortDetails& details = *builder.DetailsOf(live.EndOf(builder, "spine-1", 2));
+    (*details.counters)[static_cast<std::size_t>(Counter::kSymbolErrors)] = 5;  // 300 an hour
+  });
+  EXPECT_THAT(FailuresOf(subnet), ElementsAre(HasSubstr("SymbolErrorCounter +5")));
+  EXPECT_THAT(FailuresOf(subnet, {.symbol_errors_max_per_hour = 400}), IsEmpty());
+}
+
+TEST(SubnetBitErrors, AreJudgedByTheLimitOfTheLinkOrOfTheProfile) {
+  LiveSubnet live;
+  const auto subnet = [&](std::uint32_t before, std::uint32_t now) {
+    return live.With([&](Builder& builder) {
+      PortDetails& details = *builder.DetailsOf(live.EndOf(builder, "spine-1", 2));
+      details.first_fec->corrected_symbols = before;
+      details.fec->corrected_symbols = now;
+    });
+  };
+  // 200 Gb/s, 60 s: 2.4e-4 are 2.88e9 symbols.
+  EXPECT_THAT(FailuresOf(subnet(0, 2'800'000'000U)), IsEmpty());
+  EXPECT_THAT(FailuresOf(subnet(1'000, 3'000'001'000U)),
+              ElementsAre(AllOf(HasSubstr("subnet_bit_errors_within_limit: "),
+                                HasSubstr("before correction 0.00025 at switch \"spine-1\" port 2, "
+                                          "expected at most 0.00024"))));
+  EXPECT_THAT(FailuresOf(subnet(0, 2'000'000U), {.raw_ber_max = 1e-7}),
+              ElementsAre(HasSubstr("before correction 1.7e-07")));
+  EXPECT_THAT(FailuresOf(subnet(4'294'967'290U, 2'000'000U), {.raw_ber_max = 1e-7}),
+              ElementsAre(HasSubstr("1.7e-07")))
+      << "reset meanwhile";
+  const Subnet full = subnet(4'294'967'295U, 4'294'967'295U);
+  EXPECT_THAT(FailuresOf(full), IsEmpty());
+  EXPECT_THAT(UnknownOf(full), Contains("subnet_bit_errors_within_limit"));
+}
+
+TEST(SubnetFirmwareEqual, WithoutAMajorityNamesTheVersions) {
+  LiveSubnet live;
+  const auto with = [&](const std::function<std::string(const std::string&)>& version) {
+    return live.With([&](Builder& builder) {
+      for (const char* const name : {"leaf-1", "leaf-2", "leaf-3", "leaf-4", "spine-1", "spine-2"})
+        builder.node(live.EndOf(builder, name, 0).node).firmware = version(name);
+    });
+  };
+  EXPECT_THAT(
+      FailuresOf(with(
+          [](const std::string& name) { return name.starts_with("leaf") ? "27.1.1" : "27.2.2"; })),
+      ElementsAre("subnet_firmware_equal: switches of device 54002 have different firmware: "
+                  "27.1.1 (4 switches), 27.2.2 (2 switches)"));
+  const Subnet partly = with([](const std::string& name) {
+    return name == "leaf-1" ? std::string() : std::string("27.1.1");
+  });
+  EXPECT_THAT(FailuresOf(partly), IsEmpty());
+  EXPECT_THAT(UnknownOf(partly), Contains("subnet_firmware_equal"));
 }
 
 TEST(SubnetCountersSaturated, NamesCountersAtTheirMaximum) {

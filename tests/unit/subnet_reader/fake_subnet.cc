@@ -19,6 +19,10 @@ bool IsDirected(const subnet::Mad& mad) {
   return mad[1] == 0x81;
 }
 
+bool IsOfNvidia(const subnet::Mad& mad) {
+  return mad[1] == 0x0a;
+}
+
 }  // namespace
 
 FakeSubnet::FakeSubnet(const subnet::testing::TestSubnet& made, std::uint32_t reader,
@@ -93,6 +97,7 @@ bool FakeSubnet::FillSubnet(const subnet::Mad& request, const Place& place,
       Store<std::uint64_t>(bytes, 12, node.guid);
       Store<std::uint64_t>(bytes, 20, node.is_switch ? node.guid : node.guid + place.port);
       Store<std::uint16_t>(bytes, 28, 32);
+      Store<std::uint32_t>(bytes, 36, of_nvidia && node.is_switch ? 0x2c9 : 0);
       data[36] = static_cast<std::uint8_t>(place.port);
       return true;
     case Attribute::kNodeDescription:
@@ -126,6 +131,16 @@ bool FakeSubnet::FillSubnet(const subnet::Mad& request, const Place& place,
   }
 }
 
+bool FakeSubnet::FillFirmware(subnet::Mad& answer, const Place& place) const {
+  const std::string board = "MT_0000000063";
+  std::copy(board.begin(), board.end(), answer.begin() + kData + 16);
+  const auto own = firmware.find(place.node);
+  Store<std::uint32_t>(answer, kData + 36, 27);
+  Store<std::uint32_t>(answer, kData + 40, 2012);
+  Store<std::uint32_t>(answer, kData + 44, own == firmware.end() ? 1010 : own->second);
+  return true;
+}
+
 bool FakeSubnet::FillPerformance(subnet::Mad& answer, Attribute attribute, const Place& place) {
   const std::pair at(place.node, std::uint32_t{answer[kData + 1]});
   const auto grown = [&](const auto& counter) {
@@ -134,8 +149,17 @@ bool FakeSubnet::FillPerformance(subnet::Mad& answer, Attribute attribute, const
   };
   switch (attribute) {
     case Attribute::kClassPortInfo:
+      Store<std::uint16_t>(answer, kData + 2, has_fec_counters ? 1 << 14 : 0);
       Store<std::uint32_t>(answer, kData + 4, announces_wide_counters ? 0x2U << 5 : 0);
       return true;
+    case Attribute::kPortExtendedSpeedsCounters: {
+      const std::uint32_t reads = ++fec_reads_[at];
+      const auto grows = fec.find(at);
+      if (grows == fec.end()) return has_fec_counters;
+      Store<std::uint32_t>(answer, kData + 144, grows->second.second * reads);
+      Store<std::uint32_t>(answer, kData + 148, grows->second.first * reads);
+      return has_fec_counters;
+    }
     case Attribute::kPortSamplesControl: answer[kData + 2] = 7; return true;
     case Attribute::kPortCounters:
       ++reads_[at];
@@ -157,12 +181,14 @@ std::optional<subnet::Mad> FakeSubnet::Answer(const subnet::Mad& request, const 
   if (behaviour.answers_left) --*behaviour.answers_left;
   if (IsDirected(request) && Load<std::uint64_t>(request, 24) != behaviour.m_key)
     return std::nullopt;
+  if (IsOfNvidia(request) && !answers_firmware) return std::nullopt;
   subnet::Mad answer = request;
   answer[3] = 0x81;
   const auto attribute = static_cast<Attribute>(Load<std::uint16_t>(request, 16));
   std::uint8_t* const data = answer.data() + kData;
-  const bool supported = IsDirected(request) ? FillSubnet(request, place, data)
-                                             : FillPerformance(answer, attribute, place);
+  const bool supported = IsDirected(request)   ? FillSubnet(request, place, data)
+                         : IsOfNvidia(request) ? FillFirmware(answer, place)
+                                               : FillPerformance(answer, attribute, place);
   if (!supported) Store<std::uint16_t>(answer, 4, subnet::kStatusNotSupported);
   if (IsDirected(request)) answer[4] |= 0x80;  // Direction
   return answer;

@@ -60,11 +60,19 @@ class FakeSubnet final : public MadTransport {
   bool has_wide_counters = false;
   // Counter PortXmitWait of (node, port) grows by this at each read of wide counters.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> waits;
+  // Switches announce counters of forward error correction. Those of (node, port) grow by this at
+  // each read: corrected symbols, uncorrectable blocks.
+  bool has_fec_counters = false;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> fec;
+  // Switches are of NVIDIA. Their firmware is 27.2012.N, with N of the node or 1010.
+  bool of_nvidia = false;
+  bool answers_firmware = true;
+  std::map<std::uint32_t, std::uint32_t> firmware;
 
   std::uint32_t smps_max() const { return smps_max_; }
   std::uint32_t gmps_max() const { return gmps_max_; }
   std::uint64_t requests() const { return requests_; }
-  // Requests of this attribute of the performance class to the LID.
+  // Requests of this attribute that were not of subnet management, to the LID.
   std::uint64_t RequestsTo(std::uint16_t lid, subnet::Attribute attribute) const;
 
   Status Send(const MadPacket& packet, Duration timeout) override;
@@ -80,6 +88,7 @@ class FakeSubnet final : public MadTransport {
   std::optional<Place> Follow(const subnet::Mad& mad) const;
   std::optional<Place> FindLid(std::uint16_t lid) const;
   std::optional<subnet::Mad> Answer(const subnet::Mad& request, const Place& place);
+  bool FillFirmware(subnet::Mad& answer, const Place& place) const;
   bool FillPerformance(subnet::Mad& answer, subnet::Attribute attribute, const Place& place);
   bool FillSubnet(const subnet::Mad& request, const Place& place, std::uint8_t* data) const;
   void FillPortInfo(std::uint32_t node, std::uint32_t port, std::uint8_t* data) const;
@@ -92,6 +101,7 @@ class FakeSubnet final : public MadTransport {
   std::multimap<SteadyTime, std::pair<MadPacket, bool>> answers_;  // bool: counts as outstanding
   std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint64_t> performance_requests_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> reads_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> fec_reads_;
   std::uint32_t smps_ = 0;
   std::uint32_t gmps_ = 0;
   std::uint32_t smps_max_ = 0;

@@ -286,6 +286,58 @@ TEST(SubnetReader, CongestionIsFollowedToTheSlowReceiver) {
   EXPECT_THAT(Failures(world.Read({.rate_interval = std::chrono::seconds(60)})), IsEmpty());
 }
 
+TEST(SubnetReader, FirmwareOfSwitchesIsRead) {
+  World world;
+  world.fake.of_nvidia = true;
+  EXPECT_THAT(Failures(world.Read()), IsEmpty());
+  // 6 switches: 5 have the usual version.
+  world.fake.firmware[world.made.Find("leaf-2")] = 900;
+  const v1::SubnetSnapshot snapshot = world.Read();
+  EXPECT_THAT(
+      Failures(snapshot),
+      ElementsAre("subnet_firmware_equal: switch \"leaf-2\": firmware 27.2012.900, expected "
+                  "27.2012.1010 (5 of 6 switches of device 0, board MT_0000000063)"));
+  EXPECT_THAT(snapshot.not_covered(), IsEmpty());
+  for (const v1::SubnetNode& node : snapshot.nodes())
+    EXPECT_EQ(node.firmware().empty(), node.type() != v1::SUBNET_NODE_TYPE_SWITCH);
+}
+
+// A device may drop packets of a class that it does not know.
+TEST(SubnetReader, SwitchesThatAreSilentAboutTheirFirmwareDelayNothing) {
+  World world;
+  world.fake.of_nvidia = true;
+  world.fake.answers_firmware = false;
+  const SteadyTime begin = world.clock.Now().steady;
+  const v1::SubnetSnapshot snapshot = world.Read();
+  EXPECT_LT(world.clock.Now().steady - begin, std::chrono::seconds(3));
+  EXPECT_THAT(snapshot.not_covered(), ElementsAre("firmware of switches: no answer (1 request)"));
+  EXPECT_THAT(Failures(snapshot), IsEmpty());
+}
+
+TEST(SubnetReader, FirmwareIsAskedOfSwitchesOfNvidiaOnly) {
+  World world;
+  world.fake.answers_firmware = false;
+  EXPECT_THAT(world.Read().not_covered(), IsEmpty());
+}
+
+TEST(SubnetReader, CountersOfErrorCorrectionNameTheCable) {
+  const auto read = [](std::uint32_t symbols, std::uint32_t blocks, bool wide) {
+    World world;
+    world.fake.has_fec_counters = true;
+    world.fake.announces_wide_counters = world.fake.has_wide_counters = wide;
+    world.fake.fec[{world.made.Find("leaf-2"), 1}] = {symbols, blocks};
+    return Failures(world.Read({.rate_interval = std::chrono::seconds(60)}));
+  };
+  for (const bool wide : {false, true}) {
+    EXPECT_THAT(read(1'000'000, 0, wide), IsEmpty());
+    EXPECT_THAT(
+        read(5, 2, wide),
+        ElementsAre(HasSubstr("subnet_blocks_correctable: switch \"leaf-2\" port 1 - node")));
+  }
+  // 2.4e-4 of 200 Gb/s in a minute are 2.9e9.
+  EXPECT_THAT(read(3'000'000'000U, 0, true), IsEmpty()) << "the counter is at its maximum";
+}
+
 TEST(SubnetReader, AStopEndsIt) {
   World world;
   std::stop_source stop;
