@@ -121,7 +121,7 @@ void ReadSysctls(const Host& host, const Gaps& gaps, const v1::NodeSnapshot& sna
                  v1::HostFacts& facts) {
   std::vector<std::string> names{"kernel/numa_balancing", "net/ipv4/tcp_ecn"};
   const auto interface = [&](const std::string& netdev) {
-    for (const char* setting : {"arp_announce", "arp_ignore", "rp_filter"})
+    for (const char* setting : {"arp_announce", "arp_filter", "arp_ignore", "rp_filter"})
       names.push_back(Format("net/ipv4/conf/{}/{}", netdev, setting));
   };
   interface("all");

@@ -6,6 +6,8 @@
 #include "daemon/rules/kind.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
+#include "proto/ports.h"
+#include "proto/routes.h"
 
 namespace fabric::rules {
 namespace {
@@ -110,69 +112,189 @@ constexpr GroupRule kRailSubnet = OfAllRails(JudgeRailSubnet);
 
 // ports_of_node_in_own_subnets
 
-// The larger of the values for all netdevs and for this one, as in the kernel.
-std::optional<std::uint32_t> Setting(const v1::NodeSnapshot& snapshot, std::string_view netdev,
-                                     std::string_view name) {
-  std::optional<std::uint32_t> largest;
+std::optional<std::uint32_t> SysctlOf(const v1::NodeSnapshot& snapshot, std::string_view netdev,
+                                      std::string_view setting) {
   std::string dotted(netdev);  // sysctl(8) writes a dot within a name as a slash.
   std::replace(dotted.begin(), dotted.end(), '.', '/');
-  const std::string own = Format("net.ipv4.conf.{}.{}", dotted, name);
-  const std::string all = Format("net.ipv4.conf.all.{}", name);
+  const std::string name = Format("net.ipv4.conf.{}.{}", dotted, setting);
   for (const v1::Sysctl& sysctl : snapshot.host().sysctls()) {
-    if (sysctl.name() != own && sysctl.name() != all) continue;
+    if (sysctl.name() != name) continue;
     const auto value = ParseNumber<std::uint32_t>(sysctl.value());
-    if (value.ok()) largest = std::max(largest.value_or(0), *value);
+    if (value.ok()) return *value;
   }
-  return largest;
+  return {};
 }
 
+// The larger of the values for all netdevs and for this one, as in the kernel.
+std::optional<std::uint32_t> SettingOf(const v1::NodeSnapshot& snapshot, std::string_view netdev,
+                                       std::string_view setting) {
+  const auto own = SysctlOf(snapshot, netdev, setting);
+  const auto all = SysctlOf(snapshot, "all", setting);
+  return own && all ? std::max(own, all) : own ? own : all;
+}
+
+// Whether IP rules send packets from the address of the port to its subnet over the port, by a
+// routing table of its own. Table main does not count: it has one route of the subnet for each
+// port, and the kernel takes the first one. Empty: routes or rules are not known.
+std::optional<bool> HasOwnTable(const PortView& port, const Subnet& subnet) {
+  const v1::NodeSnapshot& snapshot = port.node->snapshot;
+  if (!snapshot.routing().routes_known() || !snapshot.routing().rules_known()) return {};
+  const v1::NetInterface* const netdev = FindNetdev(snapshot, port.port->netdev());
+  if (netdev == nullptr) return {};
+  constexpr std::uint32_t kMainTable = 254;
+  for (const std::string& address : netdev->addresses()) {
+    if (fleet::ParseSubnet(address) != subnet) continue;
+    const v1::IpRoute* const route =
+        RouteFrom(snapshot, address.substr(0, address.find('/')), ToString(subnet));
+    return route != nullptr && route->netdev() == port.port->netdev() && route->has_table() &&
+           route->table() != kMainTable;
+  }
+  return {};
+}
+
+enum class Answer : std::uint8_t { kNo, kYes, kUnknown };
+
+Answer Of(std::optional<bool> known) {
+  return !known ? Answer::kUnknown : *known ? Answer::kYes : Answer::kNo;
+}
+
+Answer And(Answer a, Answer b) {
+  if (a == Answer::kNo || b == Answer::kNo) return Answer::kNo;
+  return a == Answer::kYes ? b : a;
+}
+
+// Settings of a port that shares its subnet with other ports of the node.
 struct Arp {
   std::optional<std::uint32_t> ignore;
   std::optional<std::uint32_t> announce;
+  std::optional<std::uint32_t> filter;
+  std::optional<std::uint32_t> reverse_path;
+  std::optional<bool> own_table;
 
-  bool Known() const { return ignore && announce; }
-  bool Correct() const { return *ignore >= 1 && *announce >= 2; }
+  // The port answers ARP requests for addresses of other ports. With arp_filter it answers only
+  // where packets from that address leave by it. Without a table of its own, few set arp_filter:
+  // a value that is not reported excuses a port only if it has one.
+  Answer AnswersForOthers() const {
+    if (!ignore) return Answer::kUnknown;
+    if (*ignore >= 1) return Answer::kNo;
+    if (!filter) return own_table == true ? Answer::kUnknown : Answer::kYes;
+    return *filter == 0 ? Answer::kYes : WithoutTable();
+  }
+  // ARP requests of the port have the address of another port, because IP packets from that
+  // address leave by it.
+  Answer AnnouncesOthers() const {
+    return And(Of(announce ? std::optional(*announce < 2) : std::nullopt), WithoutTable());
+  }
+  // Strict reverse path filter: the port drops ARP requests, because the way back is another port.
+  Answer DropsRequests() const {
+    constexpr std::uint32_t kStrict = 1;
+    return And(Of(reverse_path ? std::optional(*reverse_path == kStrict) : std::nullopt),
+               WithoutTable());
+  }
+
+ private:
+  Answer WithoutTable() const { return own_table ? Of(!*own_table) : Answer::kUnknown; }
 };
+
+Arp ArpOf(const PortView& port, const Subnet& subnet) {
+  const v1::NodeSnapshot& snapshot = port.node->snapshot;
+  const std::string& netdev = port.port->netdev();
+  return {.ignore = SettingOf(snapshot, netdev, "arp_ignore"),
+          .announce = SettingOf(snapshot, netdev, "arp_announce"),
+          .filter = SettingOf(snapshot, netdev, "arp_filter"),
+          .reverse_path = SettingOf(snapshot, netdev, "rp_filter"),
+          .own_table = HasOwnTable(port, subnet)};
+}
 
 using PortsOfSubnet = std::vector<const PortView*>;
 
-void FailArp(const PortsOfSubnet& ports, const Subnet& subnet, const Arp& arp, Verdicts& out) {
-  std::vector<std::string> netdevs;
-  for (const PortView* port : ports) netdevs.push_back(port->port->netdev());
-  const std::string seen = Format("arp_ignore {}, arp_announce {}", *arp.ignore, *arp.announce);
+struct ArpFault {
+  std::string seen;
+  std::string expected;
+};
+
+std::optional<ArpFault> FaultOf(const PortView& port, const Arp& arp) {
+  const std::string& netdev = port.port->netdev();
+  const bool answers = arp.AnswersForOthers() == Answer::kYes;
+  if (answers || arp.AnnouncesOthers() == Answer::kYes)
+    return ArpFault{
+        .seen = Format(
+            "arp_ignore {}, arp_announce {}{}", arp.ignore ? Format("{}", *arp.ignore) : "-",
+            arp.announce ? Format("{}", *arp.announce) : "-",
+            arp.filter.value_or(0) == 0 ? "" : ", arp_filter 1 and no IP rule for " + netdev),
+        .expected = "arp_ignore 1 and arp_announce 2"};
+  if (arp.DropsRequests() == Answer::kYes)
+    return ArpFault{.seen = Format("rp_filter 1 and no IP rule for {}", netdev),
+                    .expected = "rp_filter 2, or a routing table for each port"};
+  return {};
+}
+
+bool IsUnknown(const Arp& arp) {
+  return arp.AnswersForOthers() == Answer::kUnknown || arp.AnnouncesOthers() == Answer::kUnknown ||
+         arp.DropsRequests() == Answer::kUnknown;
+}
+
+v1::Remedy CorrectArp(const v1::NodeSnapshot& snapshot) {
+  std::string now;
+  for (const char* setting : {"arp_ignore", "arp_announce", "rp_filter"}) {
+    const auto value = SysctlOf(snapshot, "all", setting);
+    if (value) now += Format("{}net.ipv4.conf.all.{}={}", now.empty() ? "" : " ", setting, *value);
+  }
+  return SetSysctl(
+      "net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 "
+      "net.ipv4.conf.all.rp_filter=2",
+      now,
+      "Affects all netdevs of the node. IP traffic of the ports also needs a routing table for "
+      "each "
+      "port, with a rule for its address (ip rule).");
+}
+
+v1::Subject NodeOf(const PortsOfSubnet& ports) {
   v1::Subject subject;
   subject.set_scope(v1::SCOPE_NODE);
   subject.set_node(ports[0]->node->name);
-  out.Fail(
-      std::move(subject),
-      Format("{} are all in {} with {}, expected arp_ignore 1 and arp_announce 2", Listed(netdevs),
-             ToString(subnet), seen),
-      {ToEvidence(*ports[0]->node,
-                  {.what = "ARP settings",
-                   .expected = "arp_ignore 1, arp_announce 2",
-                   .seen = seen,
-                   .source = "proc/sys/net/ipv4/conf",
-                   .basis = Format("{} RDMA ports in {}", ports.size(), ToString(subnet))})},
-      {SetSysctl("net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 "
-                 "net.ipv4.conf.all.rp_filter=2",
-                 Format("net.ipv4.conf.all.arp_ignore={} net.ipv4.conf.all.arp_announce={}",
-                        *arp.ignore, *arp.announce),
-                 "Affects all netdevs of the node. Each port also needs its own routing table, "
-                 "with a rule for its address (ip rule). rp_filter has no recorded former value: "
-                 "read it before."),
-       Advice("Alternative: one subnet for each rail, which needs no ARP settings.")},
-      ToString(subnet));
+  return subject;
 }
 
+void FailArp(const PortsOfSubnet& ports, const Subnet& subnet, const ArpFault& fault,
+             Verdicts& out) {
+  std::vector<std::string> netdevs;
+  for (const PortView* port : ports) netdevs.push_back(port->port->netdev());
+  out.Fail(NodeOf(ports),
+           Format("{} are all in {} with {}, expected {}", Listed(netdevs), ToString(subnet),
+                  fault.seen, fault.expected),
+           {ToEvidence(*ports[0]->node,
+                       {.what = "ARP settings",
+                        .expected = fault.expected,
+                        .seen = fault.seen,
+                        .source = "proc/sys/net/ipv4/conf",
+                        .basis = Format("{} RDMA ports in {}", ports.size(), ToString(subnet))})},
+           {CorrectArp(ports[0]->node->snapshot),
+            Advice("Alternative: one subnet for each rail, which needs no ARP settings.")},
+           ToString(subnet));
+}
+
+// The first port with a fault is reported.
 void JudgeArp(const PortsOfSubnet& ports, const Subnet& subnet, Verdicts& out) {
+  const PortView* unknown = nullptr;
   for (const PortView* port : ports) {
-    const v1::NodeSnapshot& snapshot = port->node->snapshot;
-    const Arp arp = {.ignore = Setting(snapshot, port->port->netdev(), "arp_ignore"),
-                     .announce = Setting(snapshot, port->port->netdev(), "arp_announce")};
-    if (!arp.Known()) return;  // Gaps of host_limits show the reason.
-    if (!arp.Correct()) return FailArp(ports, subnet, arp, out);
+    const Arp arp = ArpOf(*port, subnet);
+    if (const auto fault = FaultOf(*port, arp)) return FailArp(ports, subnet, *fault, out);
+    if (IsUnknown(arp) && unknown == nullptr) unknown = port;
   }
-  out.Pass();
+  if (unknown == nullptr) return out.Pass();
+  const std::string& netdev = unknown->port->netdev();
+  out.Unknown(
+      NodeOf(ports),
+      Format("whether {} answers ARP correctly is not known: a setting or the IP rules are missing",
+             netdev),
+      {ToEvidence(*unknown->node, {.what = "ARP settings and IP rules of " + netdev,
+                                   .expected = "a value",
+                                   .seen = "not known",
+                                   .source = "proc/sys/net/ipv4/conf, ip rule",
+                                   .basis = "rule",
+                                   .unread = true})},
+      ToString(subnet));
 }
 
 // A port is not in the subnet of its rail. rail_subnet_equal reports it, and that it shares a
@@ -187,19 +309,20 @@ bool AnyInWrongSubnet(const PortsOfSubnet& ports, const Subnet& subnet, const fl
 }
 
 // Judges each subnet of a node once, with its first port. Ports of a bond have one address and one
-// netdev.
+// netdev. A VRF has routes of its own.
 void JudgeMember(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const Subnet subnet = *JudgedSubnet(*member.port);
   PortsOfSubnet ports;
   for (const PortView& port : member.node->ports) {
     if (JudgedSubnet(port) != subnet) continue;
+    if (&port != member.port && HasOwnRoutes(port.node->snapshot, port.port->netdev())) continue;
     const bool again = std::any_of(ports.begin(), ports.end(), [&](const PortView* other) {
       return other->netdev == port.netdev;
     });
     if (!again) ports.push_back(&port);
   }
   if (ports[0] != member.port) return;
-  if (ports.size() == 1)
+  if (ports.size() == 1 || HasOwnRoutes(member.snapshot(), member.port->port->netdev()))
     out.Pass();
   else if (!AnyInWrongSubnet(ports, subnet, *member.node, summary))
     JudgeArp(ports, subnet, out);
@@ -234,10 +357,12 @@ extern const Rule ports_of_node_in_own_subnets = {
     .why =
         "By default Linux answers ARP for any of its addresses on any port, and sends by the "
         "first route. With several ports in one subnet, peers learn the wrong MAC address, "
-        "traffic of eight ports leaves by one, and connections time out. One subnet for each rail "
-        "avoids this. Otherwise configure ARP and routing.",
+        "traffic of eight ports leaves by one, and connections time out. With rp_filter 1, all "
+        "ports but one answer no ARP request. One subnet for each rail avoids this. Otherwise set "
+        "arp_ignore 1, arp_announce 2 and rp_filter 2, or give each port a routing table and set "
+        "arp_filter 1.",
     .source = "kernel Documentation/networking/ip-sysctl.rst (arp_ignore, arp_announce, rp_filter)",
-    .needs = {Input::kNetInterfaces, Input::kHostLimits},
+    .needs = {Input::kNetInterfaces, Input::kHostLimits, Input::kRouting},
     .reads = {{.field = Field::kSysctls}},
     .fix = "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
     .group_rule = &kArp,

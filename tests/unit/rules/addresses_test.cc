@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "daemon/fleet/subnet.h"
 #include "tests/unit/rules/judged.h"
@@ -21,9 +23,48 @@ using testing::PortOf;
 using Node = v1::NodeSnapshot;
 
 void SetSysctl(Node& node, const std::string& name, const std::string& value) {
-  v1::Sysctl& sysctl = *node.mutable_host()->add_sysctls();
-  sysctl.set_name("net.ipv4.conf." + name);
+  auto& sysctls = *node.mutable_host()->mutable_sysctls();
+  const std::string whole = "net.ipv4.conf." + name;
+  const auto known = std::find_if(sysctls.begin(), sysctls.end(),
+                                  [&](const v1::Sysctl& sysctl) { return sysctl.name() == whole; });
+  v1::Sysctl& sysctl = known == sysctls.end() ? *sysctls.Add() : *known;
+  sysctl.set_name(whole);
   sysctl.set_value(value);
+}
+
+std::string AddressOf(Node& node, std::uint32_t rail) {
+  const std::string& address = NetdevOf(node, rail).addresses(0);
+  return address.substr(0, address.find('/'));
+}
+
+// Routes of main as the kernel makes them, and for some rails a table and a rule for the address.
+void SetRules(Node& node, const std::vector<std::uint32_t>& rails) {
+  node.mutable_routing()->set_routes_known(true);
+  node.mutable_routing()->set_rules_known(true);
+  const auto add = [&](std::uint32_t rail, std::uint32_t table) {
+    v1::IpRoute& route = *node.add_ip_routes();
+    route.set_destination("10.10.0.0/16");
+    route.set_netdev(NetdevOf(node, rail).name());
+    route.set_table(table);
+  };
+  for (std::uint32_t rail = 0; rail < 2; ++rail) add(rail, 254);
+  for (const std::uint32_t rail : rails) {
+    add(rail, 100 + rail);
+    v1::IpRule& rule = *node.add_ip_rules();
+    rule.set_priority(100 + rail);
+    rule.set_from(AddressOf(node, rail) + "/32");
+    rule.set_table(100 + rail);
+  }
+  v1::IpRule& rule = *node.add_ip_rules();
+  rule.set_priority(32766);
+  rule.set_table(254);
+}
+
+std::vector<std::string> UnknownsOf(const std::vector<Node>& nodes) {
+  std::vector<std::string> unknowns;
+  for (const std::string& one : Unknowns(nodes))
+    if (one.starts_with("ports_of_node_in_own_subnets")) unknowns.push_back(one);
+  return unknowns;
 }
 
 // All ports are in 10.10.0.0/16, with different addresses.
@@ -53,19 +94,82 @@ TEST(ParseSubnet, AcceptsNetworksWithOtherHosts) {
 
 TEST(PortsOfNodeInOwnSubnets, FailsWithoutTheSysctls) {
   auto nodes = FlatNodes(1);
+  SetRules(nodes[0], {});
+  SetSysctl(nodes[0], "all.rp_filter", "0");
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "ports_of_node_in_own_subnets");
   EXPECT_EQ(finding.title(),
             "rail0, rail1 are all in 10.10.0.0/16 with arp_ignore 0, arp_announce 0, expected "
             "arp_ignore 1 and arp_announce 2");
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("net.ipv4.conf.all.arp_ignore=1"));
+  EXPECT_THAT(finding.remedies(0).undo(),
+              HasSubstr("net.ipv4.conf.all.arp_ignore=0 net.ipv4.conf.all.arp_announce=0"));
   SetSysctl(nodes[0], "all.arp_ignore", "1");
   SetSysctl(nodes[0], "rail0.arp_announce", "2");
   EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("arp_ignore 1, arp_announce 0")) << "rail1";
   SetSysctl(nodes[0], "rail1.arp_announce", "2");
   EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_THAT(UnknownsOf(nodes), IsEmpty());
   nodes[0].mutable_host()->clear_sysctls();
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "not known";
+  EXPECT_THAT(UnknownsOf(nodes), ElementsAre("ports_of_node_in_own_subnets n1"));
+}
+
+// The settings of ARP, the reverse path filter and IP rules together decide which port answers.
+TEST(PortsOfNodeInOwnSubnets, JudgesSettingsAndRulesTogether) {
+  struct Row {
+    const char* ignore;
+    const char* announce;
+    const char* filter;  // Empty: not reported
+    const char* reverse_path;
+    std::vector<std::uint32_t> rails_with_rules;
+    bool rules_known;
+    const char* expected;  // "pass", "unknown", or part of the title
+  };
+  const std::vector<Row> rows = {
+      {"1", "2", "0", "0", {}, true, "pass"},
+      {"1", "2", "0", "2", {}, true, "pass"},
+      {"1", "2", "0", "1", {}, true, "rp_filter 1 and no IP rule for rail0"},
+      {"1", "2", "0", "1", {0}, true, "rp_filter 1 and no IP rule for rail1"},
+      {"1", "2", "0", "1", {0, 1}, true, "pass"},
+      {"1", "2", "0", "1", {}, false, "unknown"},
+      {"0", "0", "1", "1", {0, 1}, true, "pass"},
+      {"0", "0", "1", "0", {0}, true, "arp_filter 1 and no IP rule for rail1"},
+      {"0", "0", "1", "0", {}, false, "unknown"},
+      {"0", "0", "0", "0", {0, 1}, true, "arp_ignore 0, arp_announce 0, expected"},
+      {"0", "0", "", "0", {0, 1}, true, "unknown"},
+      {"0", "0", "", "0", {}, false, "arp_ignore 0, arp_announce 0, expected"},
+      {"1", "1", "0", "2", {0, 1}, true, "pass"},
+      {"1", "1", "0", "2", {}, true, "arp_ignore 1, arp_announce 1, expected"},
+      {"1", "1", "0", "2", {}, false, "unknown"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(Format("ignore {} announce {} filter {} rp {} rules {} {}", row.ignore,
+                        row.announce, row.filter, row.reverse_path, row.rails_with_rules.size(),
+                        row.rules_known));
+    auto nodes = FlatNodes(1);
+    Node& node = nodes[0];
+    node.mutable_host()->clear_sysctls();
+    SetSysctl(node, "all.arp_ignore", row.ignore);
+    SetSysctl(node, "all.arp_announce", row.announce);
+    SetSysctl(node, "all.rp_filter", row.reverse_path);
+    if (*row.filter != '\0') SetSysctl(node, "all.arp_filter", row.filter);
+    SetRules(node, row.rails_with_rules);
+    node.mutable_routing()->set_rules_known(row.rules_known);
+    const std::string expected = row.expected;
+    if (expected == "pass" || expected == "unknown")
+      EXPECT_THAT(Failures(nodes), IsEmpty());
+    else
+      EXPECT_THAT(TheFailure(nodes).title(), HasSubstr(expected));
+    EXPECT_EQ(UnknownsOf(nodes).size(), expected == "unknown" ? 1 : 0);
+  }
+}
+
+TEST(PortsOfNodeInOwnSubnets, SkipsPortsInAVrf) {
+  auto nodes = FlatNodes(1);
+  SetRules(nodes[0], {});
+  NetdevOf(nodes[0], 1).set_master("vrf1");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
 TEST(RailSubnetEqual, FailsForAnAddressOfAnotherRail) {
