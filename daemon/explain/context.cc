@@ -73,6 +73,7 @@ void Context::Take(const Match& match, const Origin& origin, const v1::LogEviden
     case Fact::kCrossNicSet: return SetOnce(cross_nic, fields.detail, where);
     case Fact::kPxnDisabled: return SetOnce(pxn_disabled, "1", where);
     case Fact::kAmdGpu: return SetOnce(amd_gpu, "", where);
+    case Fact::kGpuBuffer: return SetOnce(gpu_buffer, "", where);
     case Fact::kGdrEnabled:
       if (gdr_enabled.size() < kNamesMax) gdr_enabled.emplace(host, where);
       return;

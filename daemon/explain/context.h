@@ -40,6 +40,7 @@ struct Context {
   std::optional<Said> cross_nic;
   std::optional<Said> pxn_disabled;
   std::optional<Said> amd_gpu;
+  std::optional<Said> gpu_buffer;
   std::optional<Said> size_passed;
   std::uint64_t size_passed_bytes = 0;
   std::vector<DeviceEvent> port_events;

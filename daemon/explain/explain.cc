@@ -279,6 +279,9 @@ class Explainer::Log {
                  Problem& problem) {
     using enum Hint::Weight;
     if (!fields.local_gid.empty() || !fields.remote_gid.empty()) problem.roce = true;
+    // A work request that was flushed failed after another one did, whatever its addresses are.
+    constexpr std::uint32_t kFlushed = 5;
+    if (problem.status != nullptr && problem.status->number == kFlushed) return;
     // One line with a link-local GID outweighs others without.
     const auto is_about_gids = [](const Hint& hint) { return hint.cause == kGidNotRoutable; };
     for (const auto& [side, gid] :

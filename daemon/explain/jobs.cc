@@ -71,6 +71,13 @@ constexpr Message kJobsMessages[] = {
      .meaning = "Some rank did not take part, or its data did not arrive. The rank that reports it "
                 "is mostly one that waits.",
      .causes = {kStraggler, kEarlierError, kPeerGone, kPfc}},
+    {.id = "deepep_timeout",
+     .needle = "DeepEP ",
+     .pattern = R"(DeepEP (?:timeout check failed|\w.*timeout,))",
+     .role = Role::kConsequence,
+     .title = "DeepEP: data of a peer did not arrive in time",
+     .meaning = "Some rank did not take part, or its data did not arrive.",
+     .causes = {kEarlierError, kStraggler, kPeerGone, kPfc}},
     {.id = "watchdog_stuck",
      .needle = "watchdog",
      .pattern = R"(ProcessGroupNCCL's watchdog (?:got stuck|thread terminated))",

@@ -31,6 +31,7 @@ enum class Fact : std::uint8_t {
   kPxnDisabled,
   kAmdGpu,
   kGdrEnabled,
+  kGpuBuffer,    // A benchmark uses memory of a GPU.
   kSizePassed,   // Group detail: message size that a benchmark finished, in bytes
   kPortEvent,    // Group hca
   kLinkUp,       // Group hca

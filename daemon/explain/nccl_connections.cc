@@ -25,8 +25,9 @@ constexpr Message kNcclConnectionsMessages[] = {
      .meaning = "The address of the peer did not resolve at once.",
      .causes = {kNeighbourSilent}},
     {.id = "modify_qp_timed_out",
-     .needle = "ibv_modify_qp failed with",
-     .pattern = R"(ibv_modify_qp failed with (?:error )?(?:110 )?Connection timed out)"
+     .needle = "ibv_modify_qp failed",
+     .pattern = R"((?:status: 110 ibv_modify_qp failed|)"
+                R"(ibv_modify_qp failed with (?:error )?(?:110 )?Connection timed out))"
                 R"((?:.* on dev (?P<hca>[^:\s]+))?(?:.*local GID index (?P<gid_index>\d+))?)"
                 R"((?:.*local GID (?P<local_gid>[0-9a-f:.]+))?)"
                 R"((?:.*remote GID (?P<remote_gid>[0-9a-f:.]+))?)",
@@ -36,9 +37,10 @@ constexpr Message kNcclConnectionsMessages[] = {
          "got no answer.",
      .causes = {kGidNotRoutable, kNeighbourSilent, kCrossRail, kArpFlux, kDuplicateAddress}},
     {.id = "modify_qp_unreachable",
-     .needle = "ibv_modify_qp failed with",
-     .pattern = R"(ibv_modify_qp failed with (?:error )?(?:\d+ )?)"
-                R"((?:Network is unreachable|No route to host)(?:.* on dev (?P<hca>[^:\s]+))?)"
+     .needle = "ibv_modify_qp failed",
+     .pattern = R"((?:status: 1(?:01|13) ibv_modify_qp failed|)"
+                R"(ibv_modify_qp failed with (?:error )?(?:\d+ )?)"
+                R"((?:Network is unreachable|No route to host))(?:.* on dev (?P<hca>[^:\s]+))?)"
                 R"((?:.*local GID index (?P<gid_index>\d+))?)"
                 R"((?:.*local GID (?P<local_gid>[0-9a-f:.]+))?)"
                 R"((?:.*remote GID (?P<remote_gid>[0-9a-f:.]+))?)",
@@ -46,8 +48,9 @@ constexpr Message kNcclConnectionsMessages[] = {
      .meaning = "The kernel has no route from the chosen GID to that of the peer.",
      .causes = {kNoRoute, kCrossRail, kGidNotRoutable, kNeighbourSilent}},
     {.id = "modify_qp_invalid",
-     .needle = "ibv_modify_qp failed with",
-     .pattern = R"(ibv_modify_qp failed with (?:error )?(?:22 )?Invalid argument)"
+     .needle = "ibv_modify_qp failed",
+     .pattern = R"((?:status: 22 ibv_modify_qp failed|)"
+                R"(ibv_modify_qp failed with (?:error )?(?:22 )?Invalid argument))"
                 R"((?:.* on dev (?P<hca>[^:\s]+))?(?:.*local GID index (?P<gid_index>\d+))?)"
                 R"((?:.*local GID (?P<local_gid>[0-9a-f:.]+))?)"
                 R"((?:.*remote GID (?P<remote_gid>[0-9a-f:.]+))?)",
@@ -56,8 +59,9 @@ constexpr Message kNcclConnectionsMessages[] = {
                 "Often the two ends are of different link layers.",
      .causes = {kMixedLinkLayers, kGidNotRoutable, kMtu, kHcaSetDiffers, kVersionsDiffer}},
     {.id = "modify_qp_no_device",
-     .needle = "ibv_modify_qp failed with",
-     .pattern = R"(ibv_modify_qp failed with (?:error )?(?:19 )?No such device)"
+     .needle = "ibv_modify_qp failed",
+     .pattern = R"((?:status: 19 ibv_modify_qp failed|)"
+                R"(ibv_modify_qp failed with (?:error )?(?:19 )?No such device))"
                 R"((?:.* on dev (?P<hca>[^:\s]+))?)",
      .title = "queue pair cannot connect: no netdev behind the GID",
      .meaning = "The GID index is empty, or its netdev is not in this network namespace.",
@@ -146,15 +150,18 @@ constexpr Message kNcclConnectionsMessages[] = {
      .meaning = "The job was given HCAs of both link layers.",
      .causes = {kMixedLinkLayers}},
     {.id = "qp_access_error",
-     .needle = "async fatal event on QP",
-     .pattern = R"(NET/IB\w* : (?P<hca>[^:\s]+)\S* async fatal event on QP)",
+     .needle = "async ",
+     .pattern = R"(NET/IB\w* : (?:(?P<hca>[^:\s]+)\S* )?(?:async fatal event on QP|)"
+                R"(Got async event ?: .*\blocal work queue error|)"
+                R"(Got async event ?: local access violation work queue error))",
      .title = "the HCA put a queue pair into error",
      .meaning = "At the receiving end: the sender asked for something that this side's queue pair "
                 "or memory does not allow.",
      .causes = {kGpuMemoryGone, kMixedLinkLayers, kVersionsDiffer, kProgram, kPeerGone}},
     {.id = "device_fatal",
-     .needle = "async fatal event",
-     .pattern = R"(NET/IB\w* : (?P<hca>[^:\s]+)\S* async fatal event)",
+     .needle = "async ",
+     .pattern = R"(NET/IB\w* : (?:(?P<hca>[^:\s]+)\S* )?(?:async fatal event|)"
+                R"(Got async event ?: (?:CQ error|.*catastrophic error)))",
      .role = Role::kCause,
      .title = "the HCA reports a fatal error",
      .meaning = "Device or completion queue are lost to this process.",
@@ -171,7 +178,8 @@ constexpr Message kNcclConnectionsMessages[] = {
      .fact = Fact::kPortEvent},
     {.id = "gid_changed",
      .needle = "NET/IB",
-     .pattern = R"(NET/IB\w* : (?P<hca>[^:\s]+)\S* (?:GID table changed|unknown event type \(18\))"
+     .pattern = R"(NET/IB\w* : (?:(?P<hca>[^:\s]+)\S* )?)"
+                R"((?:GID table changed|unknown event type \(18\))"
                 R"(|Got (?:non-fatal )?async event ?: GID))",
      .role = Role::kNotice,
      .title = "the GID table changed",

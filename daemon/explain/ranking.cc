@@ -97,6 +97,9 @@ void SetupHints(const Context& context, Problem& problem) {
   const bool gpu_memory = problem.id == "gdr_disabled" || problem.id == "reg_mr_address";
   if (context.amd_gpu && gpu_memory)
     problem.Add({kPeermemAmd, kStrong, EvidenceAt(context.amd_gpu->where, "AMD GPUs")});
+  if (context.gpu_buffer && problem.id == "mr_failed")
+    problem.Add({kPeermemNotLoaded, kStrong,
+                 EvidenceAt(context.gpu_buffer->where, "the memory is that of a GPU")});
   if (problem.id != "gdr_disabled" || context.gdr_enabled.empty()) return;
   for (const auto& [host, where] : context.gdr_enabled)
     if (problem.hosts.names().contains(host) || host.empty()) {

@@ -65,6 +65,23 @@ TEST(Case, RetriesWithoutEvidenceAreNotTheGid) {
   }
 }
 
+TEST(Case, PerftestCannotRegisterMemoryOfAGpu) {
+  const std::string failed = "Couldn't allocate MR\nfailed to create mr\n";
+  EXPECT_EQ(FirstCause(failed), "memlock");
+  EXPECT_EQ(FirstCause("cuMemAlloc() of a 262144 bytes GPU buffer\n" + failed),
+            "peermem_not_loaded");
+  EXPECT_EQ(FirstCause(failed + "ERRNO: Bad address.\n"), "peermem_not_loaded");
+}
+
+// NCCL before 2.23 names neither the device nor the port.
+TEST(Case, GidsChangedWhileAnOldNcclRan) {
+  EXPECT_EQ(FirstCause("n1:106:196 [0] transport/net_ib.cc:73 NCCL WARN NET/IB : Got async event : "
+                       "GID table change\n"
+                       "n1:108:593 [0] transport/net_ib.cc:816 NCCL WARN NET/IB : Got completion "
+                       "with error 12, opcode 0, len 32633, vendor err 129\n"),
+            "gid_index_moved");
+}
+
 // Before NCCL 2.21, index 0 is used unless the job sets one.
 TEST(Case, OldNcclUsesGidIndexZero) {
   const std::string used =
