@@ -89,6 +89,8 @@ Result<Output> RunSubnetSwitches(Client& client, const Arguments& arguments, Str
                           {.title = "HOSTS", .right_aligned = true},
                           {.title = "UP", .right_aligned = true},
                           {.title = "OTHER", .right_aligned = true},
+                          {.title = "FIRMWARE"},
+                          {.title = "BOARD", .wide_only = true},
                           {.title = "GUID", .wide_only = true}}};
   std::vector<nlohmann::ordered_json> items;
   for (std::uint32_t index = 0; index < graph.size(); ++index) {
@@ -103,11 +105,14 @@ Result<Output> RunSubnetSwitches(Client& client, const Arguments& arguments, Str
                                    {"other", counts.other}};
     if (with_lid) item["lid"] = *node.ports[0].lid;
     if (with_level) item["level"] = levels.level[index];
+    if (!node.firmware.empty()) item["firmware"] = node.firmware;
+    if (!node.firmware_board.empty()) item["board"] = node.firmware_board;
     items.push_back(std::move(item));
     table.rows.push_back(
         {subnet::NameOf(node), NumberCell(with_lid, with_lid ? *node.ports[0].lid : 0U),
          NumberCell(with_level, levels.level[index]), std::to_string(counts.hosts),
-         std::to_string(counts.up), std::to_string(counts.other), subnet::GuidText(node.guid)});
+         std::to_string(counts.up), std::to_string(counts.other), Cell(node.firmware),
+         Cell(node.firmware_board), subnet::GuidText(node.guid)});
     output.names.push_back(subnet::NameOf(node));
   }
   RETURN_IF_ERROR(PrintList(arguments, stream, "switches", items));

@@ -58,6 +58,7 @@ std::vector<v1::SubnetPart> PartsOfSmallSubnet() {
     node.set_guid(index);
     node.set_port_count(1);
     node.set_description(index == 1 ? "gpu-1 mlx5_0" : "leaf-1");
+    if (index == 2) node.set_firmware("27.2012.1010");
     v1::SubnetPort& port = *node.add_ports();
     port.set_number(1);
     port.set_peer(index == 1 ? 2 : 1);
@@ -95,6 +96,14 @@ TEST_F(SubnetCommands, WithoutAFileTheControllersSnapshotIsUsed) {
   EXPECT_THAT(Run("subnet links").err, HasSubstr("expected one of mlx5_0/1, mlx5_1/1"));
   controller.Answer<v1::ListSubnetsResponse>().clear_subnets();
   EXPECT_THAT(Run("subnet links").err, HasSubstr("expected a FILE"));
+}
+
+TEST_F(SubnetCommands, SubnetSwitchesShowsTheirFirmware) {
+  v1::SubnetInfo& info = *controller.Answer<v1::ListSubnetsResponse>().add_subnets();
+  info.set_name("mlx5_0/1");
+  controller.Answers<v1::SubnetPart>() = PartsOfSmallSubnet();
+  EXPECT_THAT(Run("subnet switches").out, HasSubstr("27.2012.1010"));
+  EXPECT_THAT(Run("subnet switches -o json").out, HasSubstr("\"firmware\":\"27.2012.1010\""));
 }
 
 TEST_F(SubnetCommands, SubnetListShowsWhoReadsAndWhyNot) {
