@@ -101,6 +101,7 @@ TEST_F(SubnetCommands, WithoutAFileTheControllersSnapshotIsUsed) {
 TEST_F(SubnetCommands, SubnetSwitchesShowsTheirFirmware) {
   v1::SubnetInfo& info = *controller.Answer<v1::ListSubnetsResponse>().add_subnets();
   info.set_name("mlx5_0/1");
+  info.set_message_bytes(100);
   controller.Answers<v1::SubnetPart>() = PartsOfSmallSubnet();
   EXPECT_THAT(Run("subnet switches").out, HasSubstr("27.2012.1010"));
   EXPECT_THAT(Run("subnet switches -o json").out, HasSubstr("\"firmware\":\"27.2012.1010\""));
