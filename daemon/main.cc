@@ -235,6 +235,8 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
   options.sites = fleet::Sites(std::move(policy.places));
   options.custom_rules = std::move(policy.custom_rules);
   options.certificates.key = keys->current();
+  const std::unique_ptr<control::Background> background = control::StartBackground();
+  options.background = background.get();
   control::Controller controller(options, *store, leader_agents, events, clock.Now());
   if (const Status loaded = controller.Load(clock.Now()); !loaded.ok())
     return StandByAgain(loaded, leadership.get(), ending_signals);

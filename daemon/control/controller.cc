@@ -104,6 +104,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
            sessions, store.epoch(), now),
       subnets(options.subnet_interval, sites, sessions),
       subnet_histories(outbox) {
+  campaigns.JudgeIn(options.background);
   fleet.SetProfile(&options.profile);
   fleet.Listen([this](const std::string& name, const fleet::NodeRecord* record) {
     job_classes.OnNode(name);

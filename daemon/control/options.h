@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/ed25519.h"
+#include "daemon/control/background.h"
 #include "daemon/control/findings/lifecycle.h"
 #include "daemon/control/turns.h"
 #include "daemon/fleet/sites.h"
@@ -65,6 +66,8 @@ struct ControllerOptions {
   std::uint64_t nodes_max = 0;    // 0: the bound "nodes"
   // Called after each turn longer than TurnRecorder::kLong, from any thread, without locks.
   std::function<void(const LongTurn&)> on_long_turn = {};
+  // Judges the results of large campaigns. nullptr: within a turn. Outlives the controller.
+  Background* background = nullptr;
   const Clock* turn_clock = nullptr;  // Measures turns; nullptr: the system's
 };
 

@@ -87,6 +87,7 @@ class LargeFleet {
     ControllerOptions options;
     options.nodes_max = nodes_;
     options.lost_after = 60s;
+    options.background = background_.get();
     options.on_long_turn = [](const LongTurn& turn) {
       std::printf("%s %s: %.0f ms\n", std::string(TurnKindName(turn.kind)).c_str(),
                   std::string(turn.detail).c_str(),
@@ -186,6 +187,7 @@ class LargeFleet {
   v1::CounterTable table_;
   v1::CounterSample sample_;
   std::unique_ptr<store::Store> store_;
+  const std::unique_ptr<Background> background_ = StartBackground();
   std::unique_ptr<Controller> controller_;
 };
 

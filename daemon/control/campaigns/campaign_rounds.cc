@@ -19,7 +19,11 @@ using Phase = CampaignWork::Phase;
 constexpr int kStepsMax = 100;
 
 // To end a round takes time for each port of the campaign: as much as a step for this many.
-constexpr std::size_t kPortsOfStep = 64;
+constexpr std::size_t kPortsOfStep = 8;
+
+// Ports of a campaign from which on its results are judged in the background. Smaller ones take a
+// few milliseconds, and would wait longer for the next turn.
+constexpr std::size_t kPortsOfBackground = 128;
 
 // The summary has the names of all nodes, and rounds of nodes that do not answer end at once. After
 // a crash, probes are counted from the stored results.
@@ -83,20 +87,25 @@ int Campaigns::Step(std::uint64_t number, Campaign& campaign, Moment now) {
   // The receiver has not reported its counters yet.
   if (!cancelled && work.incast != nullptr && !work.incast->over()) return 0;
   if (!cancelled && work.phase == Phase::kPaused && now.steady < work.postponed_until) return 0;
+  if (work.answer.valid() && work.answer.wait_for(Duration(0)) != std::future_status::ready)
+    return 0;
   const int cost = 1 + static_cast<int>(work.plan.ports.size() / kPortsOfStep);
   turn_ = number;
-  if (cancelled) {
-    End(number, campaign, now);
+  if (work.phase == Phase::kEnding) {
+    ContinueEnd(number, campaign, now);
+  } else if (cancelled) {
+    BeginEnd(campaign);
   } else if (work.phase == Phase::kPaused) {
     BeginAdditional(campaign, std::exchange(work.postponed, {}), now);
   } else {
-    NextRound(number, campaign, now);
+    NextRound(campaign, now);
   }
   return cost;
 }
 
-// Nothing runs: closes the round that has ended and begins the next one, or ends the campaign.
-void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) {
+// Nothing runs: closes the round that has ended, or begins the next one, or the end of the
+// campaign.
+void Campaigns::NextRound(Campaign& campaign, Moment now) {
   CampaignWork& work = *campaign.work;
   if (work.phase == Phase::kRound) {
     work.phase = Phase::kBetweenRounds;
@@ -105,6 +114,7 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
     campaign.summary.set_rounds_done(work.rounds_begun);
     if (work.incast != nullptr) *campaign.summary.add_incasts() = work.incast->Report();
     work.incast.reset();
+    return;
   }
   if (work.phase == Phase::kReachability) {
     const std::vector<plan::Pair> stage = work.reachability.NextStage();
@@ -112,13 +122,19 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
     AddLeftOut(work, campaign.summary);
   }
   work.phase = Phase::kBetweenRounds;
+  if (NeedsCounters(work, campaign.summary.spec())) {
+    work.port_counters = counters_(work.analyzer.fabric());
+    return;
+  }
+  if (work.port_counters)
+    return Ask(campaign, {}, *std::exchange(work.port_counters, std::nullopt));
   const bool over = work.planned_begun == work.plan.rounds.size();
   std::vector<plan::Pair> wanted;
   const bool deciding = campaign.summary.spec().until_decided() || (work.settle && over);
   if (deciding && Judge(campaign, wanted, now)) {
     campaign.summary.set_rounds_saved(
         static_cast<std::uint32_t>(work.plan.rounds.size() - work.planned_begun));
-    return End(number, campaign, now);
+    return BeginEnd(campaign);
   }
   if (!wanted.empty() && work.additional_rounds < kAdditionalRoundsMax) {
     ++work.additional_rounds;
@@ -128,7 +144,7 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
     work.postponed = std::move(wanted);
     return;
   }
-  if (over) return End(number, campaign, now);
+  if (over) return BeginEnd(campaign);
   if (!deciding) Judge(campaign, wanted, now);
   BeginRound(campaign, work.plan.rounds.At(work.planned_begun++), true, now);
 }
@@ -171,15 +187,33 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
   outbox_.store().PutCampaign(campaign.summary);
 }
 
-// Asks blame when new results make it worthwhile. True: the fault is located. `next`: the pairs
-// that would locate it.
+// Whether blame is asked before the next round, and the counters are not there yet.
+bool Campaigns::NeedsCounters(CampaignWork& work, const v1::CampaignSpec& spec) {
+  const bool over = work.planned_begun == work.plan.rounds.size();
+  const bool deciding = spec.until_decided() || (work.settle && over);
+  return !work.port_counters && !work.answer.valid() && (deciding || !over) &&
+         work.analyzer.Due(deciding);
+}
+
+// The answer comes in `answer` of the work.
+void Campaigns::Ask(const Campaign& campaign, std::vector<v1::Finding> findings,
+                    std::vector<blame::PortCounters> counters) {
+  const std::shared_ptr<CampaignWork>& work = campaign.work;
+  const auto task = std::make_shared<std::packaged_task<blame::Assessment()>>(
+      [analyzer = &work->analyzer, usable = work->Usable(), findings = std::move(findings),
+       counters = std::move(counters)] { return analyzer->Assess(usable, findings, counters); });
+  work->answer = task->get_future();
+  if (background_ == nullptr || work->plan.ports.size() < kPortsOfBackground) return (*task)();
+  background_->Post([task, work] { (*task)(); });
+}
+
+// Takes the answer of blame, if it was asked. True: the fault is located. `next`: the pairs that
+// would locate it.
 bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now) {
   CampaignWork& work = *campaign.work;
+  if (!work.answer.valid()) return false;
   const bool over = work.planned_begun == work.plan.rounds.size();
-  const bool each_round = campaign.summary.spec().until_decided() || (work.settle && over);
-  if (!work.analyzer.Due(each_round)) return false;
-  blame::Assessment assessment =
-      work.analyzer.Assess(work.Usable(), {}, counters_(work.analyzer.fabric()));
+  blame::Assessment assessment = work.answer.get();
   if (!assessment.next_already_tried || over) next = work.PairsOf(assessment.next);
   work.postponed_until = now.steady + std::chrono::duration_cast<Duration>(
                                           std::chrono::duration<double>(assessment.wait_s));
@@ -188,21 +222,48 @@ bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment 
   return assessment.decided;
 }
 
+void Campaigns::BeginEnd(Campaign& campaign) {
+  CampaignWork& work = *campaign.work;
+  work.phase = Phase::kEnding;
+  work.answer = {};
+  AddLeftOut(work, campaign.summary);
+  for (v1::CoverageGap& gap : work.cross_rail.Finish(work.analyzer))
+    *campaign.summary.add_skipped() = std::move(gap);
+}
+
+// One step of the end of a campaign.
+void Campaigns::ContinueEnd(std::uint64_t number, Campaign& campaign, Moment now) {
+  CampaignWork& work = *campaign.work;
+  if (campaign.summary.spec().pattern() == v1::CAMPAIGN_PATTERN_INCAST)
+    return End(number, campaign, now);
+  if (!work.ending) {
+    work.ending = CampaignWork::Ending{.findings = open_findings_(),
+                                       .counters = counters_(work.analyzer.fabric())};
+    return;
+  }
+  CampaignWork::Ending& ending = *work.ending;
+  if (!ending.assessment) {
+    if (!work.answer.valid()) return Ask(campaign, ending.findings, ending.counters);
+    ending.assessment = work.answer.get();
+    return;
+  }
+  if (!ending.complete) {
+    work.Complete(ending.assessment->report, ending.findings, ending.counters);
+    ending.complete = true;
+    return;
+  }
+  if (!ending.located) {
+    *campaign.summary.mutable_blame() = std::move(ending.assessment->report);
+    campaign.suspicious = std::move(ending.assessment->suspicious);
+    Locate(campaign, now);
+    ending.located = true;
+    return;
+  }
+  End(number, campaign, now);
+}
+
 void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   v1::Campaign& summary = campaign.summary;
-  CampaignWork& work = *campaign.work;
-  AddLeftOut(work, summary);
-  for (v1::CoverageGap& gap : work.cross_rail.Finish(work.analyzer))
-    *summary.add_skipped() = std::move(gap);
-  if (summary.spec().pattern() != v1::CAMPAIGN_PATTERN_INCAST) {
-    const std::vector<v1::Finding> findings = open_findings_();
-    const std::vector<blame::PortCounters> counters = counters_(work.analyzer.fabric());
-    blame::Assessment assessment = work.analyzer.Assess(work.Usable(), findings, counters);
-    work.Complete(assessment.report, findings, counters);
-    *summary.mutable_blame() = std::move(assessment.report);
-    campaign.suspicious = std::move(assessment.suspicious);
-    Locate(campaign, now);
-  }
   const std::uint32_t left = summary.probes_planned() - summary.probes_ok() -
                              summary.probes_failed() - summary.probes_cancelled();
   if (summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
@@ -214,7 +275,10 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   }
   summary.clear_remaining_seconds();
   *summary.mutable_ended_at() = ToProto(now.wall);
-  campaign.not_judged = work.tally.not_judged();
+  campaign.not_judged = campaign.work->tally.not_judged();
+  // To free the memory of a large campaign takes as long as a step.
+  if (background_ != nullptr && campaign.work->plan.ports.size() >= kPortsOfBackground)
+    background_->Post([work = std::move(campaign.work)] {});
   campaign.work.reset();
   running_.erase(number);
   Publish(campaign, now);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "daemon/blame/blame.h"
 #include "daemon/blame/fabric.h"
 #include "daemon/control/campaigns/cross_rail.h"
 #include "daemon/control/campaigns/incast.h"
@@ -56,6 +58,17 @@ struct CampaignWork {
     kRound,          // A round of the plan, or one in addition
     kQuickRound,     // Quick probes of ports that are left out, in addition
     kPaused,         // The next pairs must not start before `postponed_until`.
+    kEnding,         // All results are in; see Ending.
+  };
+
+  // What blame is asked with, and its answer. Each is a step of its own, because each takes long in
+  // a large campaign.
+  struct Ending {
+    std::vector<v1::Finding> findings;
+    std::vector<blame::PortCounters> counters;
+    std::optional<blame::Assessment> assessment;
+    bool complete = false;
+    bool located = false;
   };
 
   // `pairs_at_once` limits the number in the spec.
@@ -103,7 +116,12 @@ struct CampaignWork {
   std::vector<plan::Pair> postponed;          // The next pairs, in kPaused
   SteadyTime postponed_until = {};
   std::uint32_t pairs_running = 0;
-  SteadyTime stored_at = {};       // The summary, at the start of a round
+  SteadyTime stored_at = {};  // The summary, at the start of a round
+  // Of the ports, for the next time that blame is asked between rounds
+  std::optional<std::vector<blame::PortCounters>> port_counters;
+  // Of blame, which was asked. No result is taken meanwhile: the analyzer is in use.
+  std::future<blame::Assessment> answer;
+  std::optional<Ending> ending;    // In kEnding: what is known so far
   PortClasses classes;             // Of the pattern INCAST
   std::unique_ptr<Incast> incast;  // Of the current round
 

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "daemon/control/background.h"
 #include "daemon/control/campaigns/campaign_work.h"
 #include "daemon/control/campaigns/probe_run.h"
 #include "daemon/control/fleet_numbers.h"
@@ -48,6 +49,9 @@ class Campaigns {
 
   Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
             OpenFindings open_findings, Counters counters, std::uint64_t epoch);
+
+  // Where the results of large campaigns are judged. nullptr: within the call.
+  void JudgeIn(Background* background) { background_ = background; }
 
   // Called with each recorded result, in order, and the id of its campaign.
   using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
@@ -106,7 +110,7 @@ class Campaigns {
  private:
   struct Campaign {
     v1::Campaign summary;                        // Without results
-    std::unique_ptr<CampaignWork> work;          // While it runs
+    std::shared_ptr<CampaignWork> work;          // While it runs, or blame uses it
     std::optional<v1::Suspect> suspicious = {};  // Not confirmed
     std::map<std::string, std::uint32_t> not_judged = {};
     CampaignNumbers numbers = {};
@@ -158,11 +162,16 @@ class Campaigns {
 
   void Advance(Moment now);
   int Step(std::uint64_t number, Campaign& campaign, Moment now);
-  void NextRound(std::uint64_t number, Campaign& campaign, Moment now);
+  void NextRound(Campaign& campaign, Moment now);
   static void BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs);
   void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
   void BeginAdditional(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
+  static bool NeedsCounters(CampaignWork& work, const v1::CampaignSpec& spec);
+  void Ask(const Campaign& campaign, std::vector<v1::Finding> findings,
+           std::vector<blame::PortCounters> counters);
   bool Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now);
+  static void BeginEnd(Campaign& campaign);
+  void ContinueEnd(std::uint64_t number, Campaign& campaign, Moment now);
   void End(std::uint64_t number, Campaign& campaign, Moment now);
   void Locate(Campaign& campaign, Moment now);
   bool StartOne(std::uint64_t number, Campaign& campaign, Moment now);
@@ -186,6 +195,7 @@ class Campaigns {
   Attest attest_;
   OnLocated on_located_;
   const Counters counters_;
+  Background* background_ = nullptr;
   std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id
   std::set<std::uint64_t> running_;              // Those of them that have not ended
   PairMap pairs_;

@@ -1,0 +1,52 @@
+#include "daemon/control/background.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+namespace fabric::control {
+namespace {
+
+class Thread final : public Background {
+ public:
+  Thread() : thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+
+  void Post(std::function<void()> work) override {
+    {
+      const std::lock_guard lock(mutex_);
+      works_.push_back(std::move(work));
+    }
+    posted_.notify_one();
+  }
+
+ private:
+  void Run(const std::stop_token& stop) {
+    while (const std::function<void()> work = Next(stop)) work();
+  }
+
+  // Empty: the thread ends.
+  std::function<void()> Next(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    if (!posted_.wait(lock, stop, [this] { return !works_.empty(); }) || stop.stop_requested())
+      return {};
+    std::function<void()> work = std::move(works_.front());
+    works_.pop_front();
+    return work;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any posted_;
+  std::deque<std::function<void()>> works_;  // At most one for each campaign, and those that ended
+  std::jthread thread_;                      // Last: it uses the others.
+};
+
+}  // namespace
+
+std::unique_ptr<Background> StartBackground() {
+  return std::make_unique<Thread>();
+}
+
+}  // namespace fabric::control
