@@ -116,6 +116,37 @@ constexpr Option kSettings[] = {
     {.name = "syslog",
      .doc = "Send opened and resolved findings to syslog: /dev/log, or HOST:PORT of a server over "
             "UDP (RFC 5424)."},
+    {.name = "otlp-endpoint",
+     .type = OptionType::kAddress,
+     .doc = "Send metrics and events to the OpenTelemetry collector at this address (OTLP over "
+            "gRPC, often port 4317). Default: off."},
+    {.name = "otlp-interval",
+     .type = OptionType::kDuration,
+     .fallback = "60s",
+     .min = "1s",
+     .max = "10m",
+     .doc = "Interval at which metrics go to the OTLP collector. Events go within a second."},
+    {.name = "otlp-events",
+     .value = "FILTER",
+     .doc = "Events that go to the OTLP collector, as with fabricctl events --filter: 'kind!=probe "
+            "kind!=port'. Gaps always go. Default: all."},
+    {.name = "otlp-tls",
+     .fallback = "on",
+     .choices = "on|off",
+     .doc = "off: no TLS to the OTLP collector, for one on the same machine or in a network of "
+            "tests."},
+    {.name = "otlp-ca",
+     .type = OptionType::kPath,
+     .doc = "CAs of the OTLP collector's certificate (PEM). Required with TLS. The TLS files are "
+            "reloaded when they change."},
+    {.name = "otlp-cert",
+     .type = OptionType::kPath,
+     .doc = "Client certificate for the OTLP collector with its chain (PEM)."},
+    {.name = "otlp-key", .type = OptionType::kPath, .doc = "Private key of otlp-cert (PEM)."},
+    {.name = "otlp-headers",
+     .type = OptionType::kPath,
+     .doc = "File with headers of each request to the OTLP collector, such as a token: a line "
+            "'authorization: Bearer TOKEN'. Mode 0600 or 0640. Needs TLS. Read for each request."},
     {.name = "manual",
      .type = OptionType::kPath,
      .value = "DIRECTORY",

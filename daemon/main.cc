@@ -4,7 +4,7 @@
 //          ◄────────────┘ Send        │   │         │     ├── RestServer ◄── curl
 //                                     │   │        Gate   │
 //                                     │   │        Health ◄── RestServer ◄── probes, Prometheus
-//                                     │   └──► EventBus ──► watchers (gRPC and SSE)
+//                                     │   └──► EventBus ──► watchers (gRPC, SSE, OTLP)
 //   ticking thread ──Tick───────────► │
 //                                     └──► Store (SQLite, or PostgreSQL with Leadership)
 //
@@ -34,6 +34,7 @@
 #include "daemon/leadership.h"
 #include "daemon/notifications.h"
 #include "daemon/operator_log.h"
+#include "daemon/otlp_export.h"
 #include "daemon/reloader.h"
 #include "daemon/serving.h"
 #include "daemon/signing_keys.h"
@@ -287,7 +288,9 @@ int Main(std::span<const char* const> args) {
       return kExitOk;
     case Request::kPrintConfig: std::printf("%s", settings->Print().c_str()); return kExitOk;
   }
-  if (const Status status = CheckTransportSettings(*settings); !status.ok()) {
+  for (const auto check : {CheckTransportSettings, CheckOtlpSettings}) {
+    const Status status = check(*settings);
+    if (status.ok()) continue;
     std::fprintf(stderr, "fabricd: %s\n", status.message().c_str());
     return kExitUsage;
   }

@@ -1,12 +1,12 @@
 #include "daemon/pages.h"
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
 
 #include "base/version.h"
 #include "daemon/api/fabric_api.h"
-#include "daemon/api/metrics.h"
 #include "daemon/api/rest/openapi.h"
 #include "daemon/web/manual.h"
 #include "daemon/web/web_files.h"
@@ -25,8 +25,32 @@ std::function<Status(const access::Caller&)> Needs(access::Gate& gate, access::N
 
 }  // namespace
 
+std::function<api::MetricsInput()> MetricsOf(const Served& with, const api::CallMetrics& calls,
+                                             const OtlpExport* otlp) {
+  return [&controller = with.controller, &gate = with.site.gate(), &calls,
+          &transport = with.transport, &notifier = with.notifier, started = with.started, otlp] {
+    api::MetricsInput input = api::ReadMetrics(controller, gate, calls);
+    input.tls = transport.Numbers();
+    input.process = ReadProcessStats(started);
+    for (notify::ReceiverCounts& one : notifier.Counts())
+      input.notifications.push_back({.receiver = std::move(one.name),
+                                     .sent = one.sent,
+                                     .dropped = one.dropped,
+                                     .pending = one.pending});
+    if (otlp == nullptr) return input;
+    for (const otlp::SignalCounts& one : otlp->Counts()) {
+      api::OtlpNumbers& numbers = input.otlp.emplace_back();
+      numbers.signal = one.signal;
+      numbers.dropped = one.dropped;
+      for (std::size_t i = 0; i < one.exports.size(); ++i)
+        numbers.exports.emplace_back(OutcomeName(static_cast<otlp::Outcome>(i)), one.exports[i]);
+    }
+    return input;
+  };
+}
+
 std::vector<api::Page> StatusPages(const Served& with, const api::Health& health,
-                                   const api::CallMetrics& calls) {
+                                   std::function<api::MetricsInput()> metrics) {
   control::Controller& controller = with.controller;
   access::Gate& gate = with.site.gate();
   const auto degraded = [&controller, leadership = with.leadership] {
@@ -35,19 +59,10 @@ std::vector<api::Page> StatusPages(const Served& with, const api::Health& health
   };
   std::vector<api::Page> pages = api::HealthPages(health, with.clock, degraded);
   pages.push_back({"/metrics",
-                   [&controller, &gate, &calls, &transport = with.transport,
-                    &notifier = with.notifier, started = with.started] {
-                     api::MetricsInput input = api::ReadMetrics(controller, gate, calls);
-                     input.tls = transport.Numbers();
-                     input.process = ReadProcessStats(started);
-                     for (notify::ReceiverCounts& one : notifier.Counts())
-                       input.notifications.push_back({.receiver = std::move(one.name),
-                                                      .sent = one.sent,
-                                                      .dropped = one.dropped,
-                                                      .pending = one.pending});
+                   [metrics = std::move(metrics)] {
                      return api::HttpResponse{
                          .content_type = "text/plain; version=0.0.4; charset=utf-8",
-                         .body = api::MetricsText(input),
+                         .body = api::MetricsText(metrics()),
                          .compress = true};
                    },
                    Needs(gate, {"/metrics", {v1::ROLE_METRICS, v1::ROLE_VIEWER}})});

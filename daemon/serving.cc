@@ -19,6 +19,7 @@
 #include "daemon/api/health.h"
 #include "daemon/http_fronts.h"
 #include "daemon/live_subnets.h"
+#include "daemon/otlp_export.h"
 #include "daemon/pages.h"
 #include "daemon/reloader.h"
 #include "daemon/site_join.h"
@@ -200,11 +201,15 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
     return reloader.Answer(request, response, now);
   });
   api::Health health(clock.Now().steady);
-  const std::vector<api::Page> pages = StatusPages(with, health, calls);
+  ASSIGN_OR_RETURN(const std::unique_ptr<OtlpExport> otlp,
+                   OtlpExport::Open(settings, clock, with.events, with.started));
+  const auto metrics = MetricsOf(with, calls, otlp.get());
+  const std::vector<api::Page> pages = StatusPages(with, health, metrics);
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
   ASSIGN_OR_RETURN(const auto grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, with.events, watchers,
                                           with.agents, transport.grpc()));
+  if (otlp) otlp->Start([&] { return api::CollectMetrics(metrics()); }, grpc->address());
   ASSIGN_OR_RETURN(std::vector<api::Page> rest_pages, AllPages(settings, pages, with.keys, gate));
   ASSIGN_OR_RETURN(const HttpFront rest, ListenRest(settings, call, std::move(rest_pages),
                                                     with.events, watchers, transport.http()));
@@ -224,6 +229,7 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
     if (join) join->Tick(clock.Now().wall);
     if (auto key = with.keys.Check()) with.controller.SetSigningKey(*std::move(key));
     transport.Check(clock.Now().wall, with.agents);
+    if (otlp) otlp->Check(clock.Now().wall);
     if (++checks % kChecksPerRecheck == 0) with.agents.Recheck();
     if (away.IsDue(with.leadership)) with.agents.EndAll(with.leadership->Refusal());
     return !IsLost(with.leadership);
@@ -241,6 +247,7 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
   grpc->Stop();
   site.Stop();
   with.notifier.Stop();
+  if (otlp) otlp->Stop();
   with.operator_log.Flush(controller.store_condition());
   return signal;
 }

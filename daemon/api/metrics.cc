@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "daemon/api/metric_values.h"
 #include "daemon/api/metrics_durations.h"
+#include "daemon/api/metrics_outputs.h"
 #include "daemon/api/metrics_subnets.h"
 #include "proto/names.h"
 
@@ -227,17 +228,6 @@ void AuditDropped(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, static_cast<double>(input.access.audit_dropped));
 }
 
-void Notifications(const MetricsInput& input, MetricFamily& family) {
-  for (const NotificationNumbers& one : input.notifications)
-    for (const auto& [result, count] : {std::pair("sent", one.sent), {"dropped", one.dropped}})
-      Add(family, {{"receiver", one.receiver}, {"result", result}}, static_cast<double>(count));
-}
-
-void NotificationsPending(const MetricsInput& input, MetricFamily& family) {
-  for (const NotificationNumbers& one : input.notifications)
-    Add(family, {{"receiver", one.receiver}}, static_cast<double>(one.pending));
-}
-
 struct Family {
   std::string_view name;
   MetricType type;
@@ -354,11 +344,19 @@ constexpr Family kFamilies[] = {
      "Notifications of findings by receiver (webhook or syslog) and result.", &Notifications},
     {"fabric_notifications_pending", MetricType::Gauge,
      "Notifications that wait for their receiver.", &NotificationsPending},
+    {"fabric_otlp_exports_total", MetricType::Counter,
+     "Requests to the OTLP collector, by signal and outcome: ok, partial (it rejected a part), "
+     "retry "
+     "(to be repeated), refused (not repeated).",
+     &OtlpExports},
+    {"fabric_otlp_dropped_total", MetricType::Counter,
+     "Data points (signal metrics) and events (signal logs) that did not reach the OTLP collector.",
+     &OtlpDropped},
 };
 
 }  // namespace
 
-std::string MetricsText(const MetricsInput& input) {
+std::vector<MetricFamily> CollectMetrics(const MetricsInput& input) {
   std::vector<MetricFamily> families;
   for (const Family& row : kFamilies) {
     MetricFamily family;
@@ -376,7 +374,11 @@ std::string MetricsText(const MetricsInput& input) {
     family.type = stat.counter ? MetricType::Counter : MetricType::Gauge;
     Add(family, {}, *stat.value);
   }
-  return prometheus::TextSerializer().Serialize(families);
+  return families;
+}
+
+std::string MetricsText(const MetricsInput& input) {
+  return prometheus::TextSerializer().Serialize(CollectMetrics(input));
 }
 
 std::string MetricsReference() {

@@ -1,12 +1,16 @@
-// Metrics of the controller as text. Pure.
+// Metrics of the controller, for a scrape and for the export by OTLP. Pure.
 //
 // The number of series depends on the number of nodes, rules, rails and leaves, never on the number
 // of their pairs.
 #pragma once
 
+#include <prometheus/metric_family.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/process_stats.h"
@@ -31,6 +35,13 @@ struct NotificationNumbers {
   std::uint64_t pending = 0;
 };
 
+// Of one signal, "metrics" or "logs", of the export by OTLP.
+struct OtlpNumbers {
+  std::string signal;
+  std::vector<std::pair<std::string_view, std::uint64_t>> exports = {};  // By outcome
+  std::uint64_t dropped = 0;
+};
+
 struct MetricsInput {
   control::FleetNumbers fleet;
   std::uint32_t rule_problems = 0;
@@ -40,9 +51,13 @@ struct MetricsInput {
   std::optional<TlsNumbers> tls = {};  // Empty: the listeners have no TLS
   std::vector<ProcessStat> process = {};
   std::vector<NotificationNumbers> notifications = {};
+  std::vector<OtlpNumbers> otlp = {};  // Empty: without export
 };
 
-// Prometheus text exposition format.
+// Families without a value are left out.
+std::vector<prometheus::MetricFamily> CollectMetrics(const MetricsInput& input);
+
+// CollectMetrics in the text exposition format of Prometheus.
 std::string MetricsText(const MetricsInput& input);
 
 // Markdown table of all metrics, for the reference page.

@@ -41,12 +41,14 @@ WALLS = (
     ("daemon/control/", _SHARED + _PURE + ("subnet/", "daemon/store/", "daemon/control/")),
     ("daemon/api/", _SHARED + _PURE + ("daemon/access/", "daemon/join/", "daemon/store/",
                                        "daemon/control/", "daemon/api/")),
+    ("daemon/otlp/", _SHARED + ("daemon/control/", "daemon/otlp/")),
     ("daemon/web/", _SHARED + ("daemon/api/rest/", "daemon/web/")),
     ("daemon/", _SHARED + ("subnet/", "daemon/")),
     ("ctl/", _SHARED + _PURE + ("subnet/", "agents/nccl/", "ctl/")),
 )
 OWN = ("base/", "proto/", "fabric/v1/", "subnet/", "agents/", "daemon/", "ctl/", "tests/")
-GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")
+GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/(api|rpc)/\w+\.pb\.h$"
+                       r"|opentelemetry/proto/[\w/]+\.pb\.h$")
 
 QUIET = ("proto/", "subnet/", "agents/host/", "agents/inspect/", "agents/counters/", "agents/nccl/",
          "daemon/store/", "ctl/") + _PURE

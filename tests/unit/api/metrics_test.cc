@@ -64,6 +64,20 @@ TEST(MetricsText, TlsHasItsEndAndItsRefusedFilesOnlyWithTls) {
   EXPECT_THAT(text, HasSubstr("fabric_tls_files_refused 1\n"));
 }
 
+TEST(MetricsText, TheExportByOtlpIsShownOnlyIfThereIsOne) {
+  EXPECT_THAT(MetricsText({}), Not(HasSubstr("fabric_otlp_")));
+  MetricsInput input;
+  input.otlp = {{.signal = "metrics", .exports = {{"ok", 3}, {"retry", 2}}, .dropped = 0},
+                {.signal = "logs", .exports = {{"ok", 0}}, .dropped = 7}};
+  const std::string text = MetricsText(input);
+  for (const char* line : {"fabric_otlp_exports_total{signal=\"metrics\",outcome=\"ok\"} 3\n",
+                           "fabric_otlp_exports_total{signal=\"metrics\",outcome=\"retry\"} 2\n",
+                           "fabric_otlp_exports_total{signal=\"logs\",outcome=\"ok\"} 0\n",
+                           "fabric_otlp_dropped_total{signal=\"metrics\"} 0\n",
+                           "fabric_otlp_dropped_total{signal=\"logs\"} 7\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
 TEST(MetricsText, NamesTheNodesOfFindingsAndTheLostOnes) {
   MetricsInput input;
   input.fleet.nodes["n1"] = {.connected = true, .findings = {{v1::SEVERITY_CRITICAL, 1}}};
