@@ -14,8 +14,13 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// Of the fields around a point: tags and lengths of the messages that contain it.
-constexpr std::size_t kFrameBytes = 64;
+// Upper bounds of tags and lengths, with the times and values of a point. Texts have less than 16
+// KiB.
+constexpr std::size_t kFrameBytes = 64;  // Of a request, and of a metric without its texts
+constexpr std::size_t kPointBytes = 32;
+constexpr std::size_t kHistogramBytes = 40;  // Beyond those of a point
+constexpr std::size_t kBucketBytes = 16;
+constexpr std::size_t kLabelBytes = 12;
 
 // Attributes and time of a point of either kind.
 template <class Point>
@@ -60,9 +65,11 @@ void AddPoint(const ClientMetric& metric, MetricType type, WallTime start, WallT
 
 // Bytes of a point that is to be added; no less than it has.
 std::size_t BytesOf(const ClientMetric& metric) {
-  std::size_t bytes = kFrameBytes + 16 * metric.histogram.bucket.size();
+  std::size_t bytes = kPointBytes;
+  if (!metric.histogram.bucket.empty())
+    bytes += kHistogramBytes + kBucketBytes * metric.histogram.bucket.size();
   for (const ClientMetric::Label& label : metric.label)
-    bytes += kFrameBytes / 2 + label.name.size() + label.value.size();
+    bytes += kLabelBytes + label.name.size() + label.value.size();
   return bytes;
 }
 
