@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real PostgreSQL server on a Unix socket in a temporary folder, as an unprivileged user, and a
-proxy that cuts one client off."""
+"""Real PostgreSQL servers on Unix sockets in temporary folders, as an unprivileged user: one, or a
+pair with synchronous replication. Proxies that cut clients off."""
 
 import os
 import pathlib
@@ -31,15 +31,41 @@ def drop():
 
 
 class Postgres:
-    def __init__(self):
+    """One server. With `primary`, a standby of it, which is not started yet."""
+
+    def __init__(self, primary=None):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="fabric-pg-"))
         if os.getuid() == 0:
             os.chown(self.home, NOBODY, NOBODY)
         self.process = None
         self.log = open(self.home / "log", "wb")
+        if primary:
+            return
         self.run(programs() / "initdb", "-D", self.home / "data", "-A", "trust", "-U", "fabricd",
                  "--no-sync", "--no-locale", "-E", "UTF8")
         self.start()
+
+    def follow(self, primary):
+        """Becomes a standby of the primary, which confirms commits when this one has them."""
+        shutil.rmtree(self.home / "data", ignore_errors=True)
+        self.run(programs() / "pg_basebackup", "-D", self.home / "data", "-h", primary.home, "-U",
+                 "fabricd", "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+        self.start()
+        primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        primary.sql("SELECT pg_reload_conf()")
+        primary.until("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", "1")
+
+    def promote(self):
+        """A standby becomes the primary. It has no standby to wait for."""
+        self.run(programs() / "pg_ctl", "promote", "--wait", "-D", self.home / "data")
+        self.sql("ALTER SYSTEM RESET synchronous_standby_names")
+        self.sql("SELECT pg_reload_conf()")
+
+    def until(self, query, value):
+        end = time.monotonic() + 60
+        while self.sql(query) != [[value]]:
+            assert time.monotonic() < end, (query, (self.home / "log").read_text())
+            time.sleep(0.05)
 
     def run(self, *words):
         subprocess.run([str(word) for word in words], stdout=self.log, stderr=self.log,
@@ -81,19 +107,51 @@ class Postgres:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
-class Proxy:
-    """Passes bytes between a socket in a folder of its own and the server, unless it is cut."""
+class Pair:
+    """A primary and a synchronous standby. Clients have both addresses (url), or one that leads to
+    the primary (proxy)."""
 
-    def __init__(self, server):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fabric-px-"))
-        self.target = str(server.home / ".s.PGSQL.5432")
+    def __init__(self):
+        self.primary = Postgres()
+        self.standby = Postgres(self.primary)
+        self.standby.follow(self.primary)
+        self.proxy = Proxy(self.primary)
+
+    def url(self, **options):
+        return self.primary.url(f"{self.primary.home},{self.standby.home}", **options)
+
+    def fail_over(self, pause=0.0):
+        """The primary vanishes, and after a while the standby is promoted. Then the old primary
+        becomes its standby: only such a one is fenced."""
+        self.primary.stop(signal.SIGQUIT)
+        time.sleep(pause)
+        self.standby.promote()
+        self.primary, self.standby = self.standby, self.primary
+        self.proxy.lead_to(self.primary)
+
+    def restore(self):
+        self.standby.follow(self.primary)
+
+    def close(self):
+        self.proxy.close()
+        self.standby.close()
+        self.primary.close()
+
+
+class Listener:
+    """Passes bytes between a socket of its own and a server, unless it is cut."""
+
+    def __init__(self, listener):
         self.open = True
         self.refuse = 0  # So many new connections are closed at once.
         self.pairs = []
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(str(self.folder / ".s.PGSQL.5432"))
+        self.listener = listener
         self.listener.listen(16)
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def connect(self):
+        """A new connection to the server."""
+        raise NotImplementedError
 
     def _accept(self):
         while True:
@@ -105,9 +163,8 @@ class Proxy:
                 self.refuse -= 1
                 client.close()
                 continue
-            server = socket.socket(socket.AF_UNIX)
             try:
-                server.connect(self.target)
+                server = self.connect()
             except OSError:
                 client.close()
                 continue
@@ -143,4 +200,45 @@ class Proxy:
         for pair in self.pairs:
             for end in pair:
                 end.close()
+
+
+class Proxy(Listener):
+    """To a PostgreSQL, on a socket in a folder of its own."""
+
+    def __init__(self, server):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fabric-px-"))
+        self.target = server
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self.folder / ".s.PGSQL.5432"))
+        super().__init__(listener)
+
+    def connect(self):
+        server = socket.socket(socket.AF_UNIX)
+        try:
+            server.connect(str(self.target.home / ".s.PGSQL.5432"))
+        except OSError:
+            server.close()
+            raise
+        return server
+
+    def lead_to(self, server):
+        self.target = server
+
+    def close(self):
+        super().close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class TcpProxy(Listener):
+    """To HOST:PORT, on a free port of this machine."""
+
+    def __init__(self, target):
+        host, port = target.rsplit(":", 1)
+        self.target = (host, int(port))
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{listener.getsockname()[1]}"
+        super().__init__(listener)
+
+    def connect(self):
+        return socket.create_connection(self.target, timeout=10)

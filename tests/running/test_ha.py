@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two fabricd with one PostgreSQL, and real agents: leaders are killed, frozen and cut from the
-database, and the database stops. Only one writes at a time, and nothing acknowledged is lost.
+database, agents are cut from the leader, and the database stops or fails over to its standby. Only
+one writes at a time, and nothing acknowledged is lost.
 
 test_ha.py BIN [--seeds N] [--first-seed S]  N: number of random runs (default 3)
 """
@@ -30,6 +31,8 @@ PATIENCE = 60.0
 LEASE = 3.0
 SEEDS = 3
 FIRST_SEED = 1
+FAULTS = ("kill", "freeze", "cut", "agents", "stop", "database", "promote")
+WITH_STANDBY = ("test_the_database_fails_over_to_its_standby", "test_random_faults")
 
 # Notes who writes (application_name) and who holds the lease then.
 AUDIT = """
@@ -118,19 +121,29 @@ class HighAvailability(unittest.TestCase):
         made = tempfile.TemporaryDirectory(prefix="fabric-ha-")
         self.addCleanup(made.cleanup)
         self.folder = pathlib.Path(made.name)
-        self.database = postgres.Postgres()
-        self.addCleanup(self.database.close)
-        self.proxy = postgres.Proxy(self.database)
-        self.addCleanup(self.proxy.close)
+        self.pair = postgres.Pair() if self._testMethodName in WITH_STANDBY else None
+        if self.pair:
+            self.addCleanup(self.pair.close)
+            self.proxy = self.pair.proxy
+            url = self.pair.url
+        else:
+            self.only = postgres.Postgres()
+            self.addCleanup(self.only.close)
+            self.proxy = postgres.Proxy(self.only)
+            self.addCleanup(self.proxy.close)
+            url = self.only.url
         key = self.folder / "signing-key.pem"
         subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
         key.chmod(0o600)
         self.a = Controller(self.folder, "a", self.database.url(self.proxy.folder,
                                                                 application_name="a"))
-        self.b = Controller(self.folder, "b", self.database.url(application_name="b"))
+        self.b = Controller(self.folder, "b", url(application_name="b"))
         self.both = f"{self.a.grpc},{self.b.grpc}"
+        self.ways = [postgres.TcpProxy(one.grpc) for one in (self.a, self.b)]
         for one in (self.a, self.b):
             self.addCleanup(one.end)
+        for way in self.ways:
+            self.addCleanup(way.close)
         self.acknowledged = set()
         self.sent = 0
         self.a.start()
@@ -140,6 +153,11 @@ class HighAvailability(unittest.TestCase):
         self.database.sql(AUDIT + "".join(
             f"CREATE TRIGGER test_note AFTER INSERT OR UPDATE OR DELETE ON fabricd.{table} "
             "FOR EACH ROW EXECUTE FUNCTION fabricd.test_note();" for table in TABLES))
+
+    @property
+    def database(self):
+        """The server that accepts writes."""
+        return self.pair.primary if self.pair else self.only
 
     def until(self, condition, what, patience=PATIENCE):
         """Returns the seconds that it took."""
@@ -158,7 +176,7 @@ class HighAvailability(unittest.TestCase):
         log = open(self.folder / f"{node}.log", "wb")
         process = subprocess.Popen(
             [BIN / "fabric-agent", "run", "--root", root, "--node", node, "--controller",
-             self.both], stdout=log, stderr=log)
+             ",".join(way.address for way in self.ways)], stdout=log, stderr=log)
 
         def end():
             log.close()
@@ -201,6 +219,15 @@ class HighAvailability(unittest.TestCase):
         self.assertEqual(epochs, sorted(epochs), "an older leader wrote after a newer one")
         self.assertGreater(len(rows), 0)
 
+    def check_campaign(self, controller, name):
+        """It has ended, and no pair has two results of one probe."""
+        status, now = controller.call(f"/v1/campaigns/{name}?include_results=true")
+        self.assertEqual(status, 200, now)
+        self.assertNotEqual(now["state"], "CAMPAIGN_STATE_RUNNING")
+        pairs = [json.dumps([result[key] for key in ("from", "to", "probe") if key in result])
+                 for result in now.get("results", [])]
+        self.assertEqual(len(pairs), len(set(pairs)), "a pair was probed twice")
+
     def check_takeover(self, new, seconds):
         self.check_acknowledged(new)
         self.assertTrue(self.silence(new))
@@ -239,13 +266,7 @@ class HighAvailability(unittest.TestCase):
         self.until(lambda: self.connected(self.b, "n1"), "the agent is back")
         print(f"agent back after {time.monotonic() - began:.1f} s", flush=True)
         # It was acknowledged: it is known, and ended with its results. Nothing runs it again.
-        status, now = self.b.call(f"/v1/campaigns/{campaign['id']}?include_results=true")
-        self.assertEqual(status, 200, now)
-        self.assertNotEqual(now["state"], "CAMPAIGN_STATE_RUNNING")
-        pairs = [json.dumps([result[key] for key in ("from", "to", "probe") if key in result])
-                 for result in now.get("results", [])]
-        self.assertEqual(len(pairs), len(set(pairs)), "a pair was probed twice")
-        print(f"{len(pairs)} results, state {now['state']}", flush=True)
+        self.check_campaign(self.b, campaign["id"])
         self.a.start()
         self.until(lambda: self.a.call("/v1/version")[0] == 503, "a stands by")
 
@@ -325,6 +346,52 @@ class HighAvailability(unittest.TestCase):
         self.proxy.mend()
         self.until(lambda: self.a.call("/v1/version")[0] == 503, "a stands by")
         self.check_acknowledged(self.b)
+        self.check_one_writer()
+
+    def test_the_database_fails_over_to_its_standby(self):
+        for node in ("n1", "n2"):
+            self.start_agent(node)
+            self.until(lambda at=node: self.connected(self.a, at), "connected")
+        for _ in range(20):
+            self.assertTrue(self.silence(self.a))
+        status, campaign = self.a.call("/v1/campaigns", {"spec": {}})
+        self.assertEqual(status, 200, campaign)
+        began = time.monotonic()
+        self.pair.fail_over(pause=1)
+        leaders = []
+
+        def acknowledged():
+            leaders.extend(one for one in (self.a, self.b) if not leaders and self.silence(one, 3))
+            return leaders
+
+        self.until(acknowledged, "changes work on the new primary")
+        print(f"changes after {time.monotonic() - began:.1f} s, 1 s of them without a primary",
+              flush=True)
+        led = leaders[0]
+        self.check_acknowledged(led)
+        self.check_one_writer()
+        self.until(lambda: self.connected(led, "n1"), "the agent is there")
+        # The second time in the other direction.
+        self.pair.restore()
+        self.assertTrue(self.silence(led))
+        self.pair.fail_over()
+        leaders.clear()
+        self.until(acknowledged, "changes work on the first server")
+        self.check_acknowledged(leaders[0])
+        self.check_one_writer()
+        self.until(lambda: leaders[0].call(f"/v1/campaigns/{campaign['id']}")[1]["state"] !=
+                   "CAMPAIGN_STATE_RUNNING", "the campaign has ended")
+        self.check_campaign(leaders[0], campaign["id"])
+
+    def test_agents_are_cut_from_the_leader(self):
+        self.start_agent("n1")
+        self.until(lambda: self.connected(self.a, "n1"), "connected")
+        self.ways[0].cut()
+        self.until(lambda: not self.connected(self.a, "n1"), "n1 is lost")
+        self.assertTrue(self.silence(self.a), "the leader leads without agents")
+        self.assertFalse(self.b.leads())
+        self.ways[0].mend()
+        self.until(lambda: self.connected(self.a, "n1"), "n1 is back")
         self.check_one_writer()
 
     def check_cut_off(self):
@@ -418,46 +485,80 @@ class HighAvailability(unittest.TestCase):
     def random_fault(self, seed):
         random_ = random.Random(seed)
         leader = self.a if self.a.leads() else self.b
-        fault = random_.choice(["kill", "freeze", "cut", "stop", "database"])
+        fault = random_.choice(FAULTS)
         for _ in range(random_.randrange(5)):
             self.silence(leader)
+        status, campaign = leader.call("/v1/campaigns", {"spec": {}})
+        if status == 200:
+            self.campaigns.append(campaign["id"])
         time.sleep(random_.random() / 2)
+        pause = random_.random() * 2 * LEASE
         if fault == "kill":
             leader.signal(signal.SIGKILL)
             time.sleep(random_.random() * 4)
             leader.start()
         elif fault == "freeze":
             leader.signal(signal.SIGSTOP)
-            time.sleep(random_.random() * 2 * LEASE)
+            time.sleep(pause)
             leader.signal(signal.SIGCONT)
         elif fault == "cut":
             self.proxy.cut()
-            time.sleep(random_.random() * 2 * LEASE)
+            time.sleep(pause)
             # The lease has ended after this time, whenever it was renewed last.
             self.until(lambda: self.a.warning() != "", "a cut-off leader warns", LEASE)
             self.silence(self.a, 1)
             self.proxy.mend()
+        elif fault == "agents":
+            way = self.ways[0 if leader is self.a else 1]
+            way.cut()
+            time.sleep(pause)
+            way.mend()
         elif fault == "stop":
             leader.signal(signal.SIGTERM)
             leader.process.wait(20)
             leader.start()
+        elif fault == "promote":
+            self.pair.fail_over(random_.random() * LEASE)
         else:
             self.database.stop(random_.choice([signal.SIGQUIT, signal.SIGINT]))
             self.silence(leader, 1)
-            time.sleep(random_.random() * 2 * LEASE)
+            time.sleep(pause)
             self.database.start()
         return fault
 
     def test_random_faults(self):
+        for node in ("n1", "n2"):
+            self.start_agent(node)
+        self.until(lambda: all(self.connected(self.a, node) for node in ("n1", "n2")), "connected")
+        self.campaigns = []
+        times = {}
         for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
             fault = self.random_fault(seed)
             with self.subTest(seed=seed, fault=fault):
-                self.until(lambda: any(self.silence(one, 3) for one in (self.a, self.b)),
-                           f"somebody leads after {fault}")
-                # An earlier leader answers reads from memory until it learns that it is one.
-                self.until(lambda: self.a.leads() != self.b.leads(), "exactly one leads")
-                self.check_acknowledged(self.a if self.a.leads() else self.b)
-                self.check_one_writer()
+                self.check_after(fault, times)
+        for fault, all_ in sorted(times.items()):
+            all_.sort()
+            print(f"{fault}: {len(all_)} runs, changes work {all_[len(all_) // 2]:.1f} s after it "
+                  f"ended (median), {all_[-1]:.1f} s (longest)", flush=True)
+
+    def check_after(self, fault, times):
+        times.setdefault(fault, []).append(self.until(
+            lambda: any(self.silence(one, 3) for one in (self.a, self.b)),
+            f"one leads after {fault}"))
+        # An earlier leader answers reads from memory until it learns that it is one.
+        self.until(lambda: self.a.leads() != self.b.leads(), "exactly one leads")
+        leader = self.a if self.a.leads() else self.b
+        self.check_acknowledged(leader)
+        if fault == "promote":
+            self.pair.restore()
+        self.check_one_writer()
+        for node in ("n1", "n2"):
+            self.until(lambda at=node: self.connected(leader, at), f"{node} is back")
+        while self.campaigns:
+            name = self.campaigns.pop()
+            self.until(lambda at=name: leader.call(f"/v1/campaigns/{at}")[1].get("state") !=
+                       "CAMPAIGN_STATE_RUNNING", f"campaign {name} has ended")
+            self.check_campaign(leader, name)
 
 
 if __name__ == "__main__":
