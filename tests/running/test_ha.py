@@ -13,226 +13,25 @@ import random
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import urllib.error
 import urllib.request
 
+import ha_world
 import postgres
+from ha_world import LEASE, Controller, HaWorld, free_ports, program
 
-BIN = pathlib.Path("build/release/bin")
-TREE = pathlib.Path(__file__).resolve().parent.parent / "fixtures/h100_infiniband.tree"
 OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/OPERATIONS.md"
-PATIENCE = 60.0
-LEASE = 3.0
 SEEDS = 3
 FIRST_SEED = 1
 FAULTS = ("kill", "freeze", "cut", "agents", "stop", "database", "promote")
-WITH_STANDBY = ("test_the_database_fails_over_to_its_standby", "test_random_faults")
-
-# Notes who writes (application_name) and who holds the lease then.
-AUDIT = """
-CREATE TABLE IF NOT EXISTS fabricd.test_writes (
-  id BIGSERIAL PRIMARY KEY, writer TEXT, holder TEXT, epoch BIGINT, what TEXT);
-CREATE OR REPLACE FUNCTION fabricd.test_note() RETURNS trigger AS $$ BEGIN
-  INSERT INTO fabricd.test_writes (writer, holder, epoch, what)
-    SELECT current_setting('application_name'), address, epoch, TG_TABLE_NAME FROM fabricd.lease;
-  RETURN NULL; END $$ LANGUAGE plpgsql;
-"""
-TABLES = ("nodes", "findings", "finding_history", "silences", "campaigns", "pair_results")
 
 
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
-class Controller:
-    """A fabricd on ports of its own, with its own way to the database."""
-
-    def __init__(self, folder, name, url):
-        self.name = name
-        self.folder = folder / name
-        self.folder.mkdir()
-        self.log = self.folder / "log"
-        grpc, rest, health = free_ports(3)
-        self.grpc = f"127.0.0.1:{grpc}"
-        self.rest = f"http://127.0.0.1:{rest}"
-        self.health = f"http://127.0.0.1:{health}"
-        self.arguments = [
-            f"--grpc={self.grpc}", f"--rest=127.0.0.1:{rest}", f"--health=127.0.0.1:{health}",
-            f"--state={url}", f"--audit-log={self.folder}/audit",
-            f"--signing-key={folder}/signing-key.pem", f"--lease={LEASE:.0f}s"]
-        self.process = None
-
-    def start(self):
-        with open(self.log, "ab") as out:
-            self.process = subprocess.Popen([BIN / "fabricd", *self.arguments], stdout=out,
-                                            stderr=out)
-
-    def signal(self, number):
-        self.process.send_signal(number)
-        if number == signal.SIGKILL:
-            self.process.wait(20)
-
-    def end(self):
-        if self.process is None or self.process.poll() is not None:
-            return
-        self.process.send_signal(signal.SIGCONT)
-        self.process.kill()
-        self.process.wait(20)
-
-    def call(self, path, body=None, timeout=10):
-        """(status, answer); status 0: no answer."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.rest + path, data,
-                                         {"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:
-                return answer.status, json.load(answer)
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-        except (OSError, ValueError):
-            return 0, ""
-
-    def warning(self):
-        """Why its answers can be out of date; None: it does not answer reads."""
-        try:
-            with urllib.request.urlopen(self.rest + "/v1/nodes", timeout=3) as answer:
-                return answer.headers.get("Fabric-Warning", "")
-        except OSError:
-            return None
-
-    def leads(self):
-        return self.call("/v1/version", timeout=3)[0] == 200
-
-
-class HighAvailability(unittest.TestCase):
-    def setUp(self):
-        made = tempfile.TemporaryDirectory(prefix="fabric-ha-")
-        self.addCleanup(made.cleanup)
-        self.folder = pathlib.Path(made.name)
-        self.pair = postgres.Pair() if self._testMethodName in WITH_STANDBY else None
-        if self.pair:
-            self.addCleanup(self.pair.close)
-            self.proxy = self.pair.proxy
-            url = self.pair.url
-        else:
-            self.only = postgres.Postgres()
-            self.addCleanup(self.only.close)
-            self.proxy = postgres.Proxy(self.only)
-            self.addCleanup(self.proxy.close)
-            url = self.only.url
-        key = self.folder / "signing-key.pem"
-        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
-        key.chmod(0o600)
-        self.a = Controller(self.folder, "a", self.database.url(self.proxy.folder,
-                                                                application_name="a"))
-        self.b = Controller(self.folder, "b", url(application_name="b"))
-        self.both = f"{self.a.grpc},{self.b.grpc}"
-        self.ways = [postgres.TcpProxy(one.grpc) for one in (self.a, self.b)]
-        for one in (self.a, self.b):
-            self.addCleanup(one.end)
-        for way in self.ways:
-            self.addCleanup(way.close)
-        self.acknowledged = set()
-        self.sent = 0
-        self.a.start()
-        self.until(self.a.leads, "a leads")
-        self.b.start()
-        self.until(lambda: self.b.call("/v1/version")[0] == 503, "b stands by")
-        self.database.sql(AUDIT + "".join(
-            f"CREATE TRIGGER test_note AFTER INSERT OR UPDATE OR DELETE ON fabricd.{table} "
-            "FOR EACH ROW EXECUTE FUNCTION fabricd.test_note();" for table in TABLES))
-
-    @property
-    def database(self):
-        """The server that accepts writes."""
-        return self.pair.primary if self.pair else self.only
-
-    def until(self, condition, what, patience=PATIENCE):
-        """Returns the seconds that it took."""
-        begin = time.monotonic()
-        while not condition():
-            logs = "".join(f"--- {one.name}\n{one.log.read_text()[-3000:]}"
-                           for one in (self.a, self.b) if one.log.exists())
-            self.assertLess(time.monotonic() - begin, patience, f"{what}\n{logs}")
-            time.sleep(0.05)
-        return time.monotonic() - begin
-
-    def start_agent(self, node):
-        root = self.folder / "root"
-        if not root.exists():
-            subprocess.run([BIN / "unpack", TREE, root], check=True)
-        log = open(self.folder / f"{node}.log", "wb")
-        process = subprocess.Popen(
-            [BIN / "fabric-agent", "run", "--root", root, "--node", node, "--controller",
-             ",".join(way.address for way in self.ways)], stdout=log, stderr=log)
-
-        def end():
-            log.close()
-            process.kill()
-            process.wait(20)
-
-        self.addCleanup(end)
-
-    def silence(self, controller, timeout=10):
-        """Orders a silence. Whether it was acknowledged."""
-        self.sent += 1
-        reason = f"reason {self.sent}"
-        status, _ = controller.call("/v1/silences", {
-            "silence": {"rule": "port_active", "author": "ada", "reason": reason},
-            "duration_seconds": 3600}, timeout)
-        if status == 200:
-            self.acknowledged.add(reason)
-        return status == 200
-
-    def connected(self, controller, node):
-        status, answer = controller.call(f"/v1/nodes/{node}")
-        return status == 200 and answer["summary"]["state"] == "NODE_STATE_CONNECTED"
-
-    def check_acknowledged(self, controller):
-        status, answer = controller.call("/v1/silences")
-        self.assertEqual(status, 200, answer)
-        kept = {silence["reason"] for silence in answer.get("silences", [])}
-        self.assertEqual(self.acknowledged - kept, set(), "acknowledged and lost")
-
-    def check_one_writer(self):
-        """Every write is of the holder of the lease, and an epoch has one writer."""
-        address = {"a": self.a.grpc, "b": self.b.grpc}
-        rows = self.database.sql(
-            "SELECT writer, holder, epoch FROM fabricd.test_writes ORDER BY id")
-        writers = {}
-        for writer, holder, epoch in rows:
-            self.assertEqual(address[writer], holder)
-            self.assertEqual(writers.setdefault(epoch, writer), writer)
-        epochs = [int(epoch) for _, _, epoch in rows]
-        self.assertEqual(epochs, sorted(epochs), "an older leader wrote after a newer one")
-        self.assertGreater(len(rows), 0)
-
-    def check_campaign(self, controller, name):
-        """It has ended, and no pair has two results of one probe."""
-        status, now = controller.call(f"/v1/campaigns/{name}?include_results=true")
-        self.assertEqual(status, 200, now)
-        self.assertNotEqual(now["state"], "CAMPAIGN_STATE_RUNNING")
-        pairs = [json.dumps([result[key] for key in ("from", "to", "probe") if key in result])
-                 for result in now.get("results", [])]
-        self.assertEqual(len(pairs), len(set(pairs)), "a pair was probed twice")
-
-    def check_takeover(self, new, seconds):
-        self.check_acknowledged(new)
-        self.assertTrue(self.silence(new))
-        self.check_one_writer()
-        print(f"{self.id().rsplit('.', 1)[1]}: led after {seconds:.1f} s", flush=True)
+class HighAvailability(HaWorld):
+    with_standby = ("test_the_database_fails_over_to_its_standby", "test_random_faults")
 
     def test_a_standby_names_the_leader_and_clients_find_it(self):
         status, answer = self.b.call("/v1/nodes")
@@ -244,7 +43,7 @@ class HighAvailability(unittest.TestCase):
         with urllib.request.urlopen(self.b.health + "/livez", timeout=10) as alive:
             self.assertEqual(alive.status, 200)
         for addresses, good in ((f"{self.b.grpc},{self.a.grpc}", True), (self.b.grpc, False)):
-            done = subprocess.run([BIN / "fabricctl", "--controller", addresses, "nodes"],
+            done = subprocess.run([program("fabricctl"), "--controller", addresses, "nodes"],
                                   capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 0 if good else 3, done.stderr)
             self.assertEqual(f"the leader is {self.a.grpc}" in done.stderr, not good, done.stderr)
@@ -406,7 +205,7 @@ class HighAvailability(unittest.TestCase):
         with urllib.request.urlopen(self.a.health + "/readyz", timeout=10) as ready:
             self.assertIn(b"degraded: ", ready.read())
         for addresses, warned in ((self.a.grpc, True), (self.both, False)):
-            done = subprocess.run([BIN / "fabricctl", "--controller", addresses, "nodes"],
+            done = subprocess.run([program("fabricctl"), "--controller", addresses, "nodes"],
                                   capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual("can be out of date" in done.stderr, warned, done.stderr)
@@ -447,7 +246,7 @@ class HighAvailability(unittest.TestCase):
     def test_a_state_moves_to_a_file_and_back(self):
         self.assertTrue(self.silence(self.a))
         url = self.database.url()
-        copy = [BIN / "fabricd", f"--state={self.folder}/copy.db", f"--copy-state-from={url}"]
+        copy = [program("fabricd"), f"--state={self.folder}/copy.db", f"--copy-state-from={url}"]
         refused = subprocess.run(copy, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(refused.returncode, 1)
         self.assertIn("stop all controllers", refused.stderr)
@@ -458,7 +257,7 @@ class HighAvailability(unittest.TestCase):
         self.assertEqual(moved.returncode, 0, moved.stderr)
         self.database.sql("DROP SCHEMA fabricd CASCADE")
         back = subprocess.run(
-            [BIN / "fabricd", f"--state={url}", f"--copy-state-from={self.folder}/copy.db"],
+            [program("fabricd"), f"--state={url}", f"--copy-state-from={self.folder}/copy.db"],
             capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(back.returncode, 0, back.stderr)
         self.b.start()
@@ -482,9 +281,16 @@ class HighAvailability(unittest.TestCase):
         self.acknowledged = kept
         self.check_acknowledged(self.b)
 
+    def leader(self):
+        return self.a if self.a.leads() else self.b
+
+    def has_ended(self, campaign):
+        status, answer = self.leader().call(f"/v1/campaigns/{campaign}")
+        return status == 200 and answer["state"] != "CAMPAIGN_STATE_RUNNING"
+
     def random_fault(self, seed):
         random_ = random.Random(seed)
-        leader = self.a if self.a.leads() else self.b
+        leader = self.leader()
         fault = random_.choice(FAULTS)
         for _ in range(random_.randrange(5)):
             self.silence(leader)
@@ -536,6 +342,7 @@ class HighAvailability(unittest.TestCase):
             fault = self.random_fault(seed)
             with self.subTest(seed=seed, fault=fault):
                 self.check_after(fault, times)
+                print(f"seed {seed}: {fault}: good", flush=True)
         for fault, all_ in sorted(times.items()):
             all_.sort()
             print(f"{fault}: {len(all_)} runs, changes work {all_[len(all_) // 2]:.1f} s after it "
@@ -547,25 +354,24 @@ class HighAvailability(unittest.TestCase):
             f"one leads after {fault}"))
         # An earlier leader answers reads from memory until it learns that it is one.
         self.until(lambda: self.a.leads() != self.b.leads(), "exactly one leads")
-        leader = self.a if self.a.leads() else self.b
-        self.check_acknowledged(leader)
+        self.check_acknowledged(self.leader())
         if fault == "promote":
             self.pair.restore()
         self.check_one_writer()
+        # Another one can still take the lease meanwhile.
         for node in ("n1", "n2"):
-            self.until(lambda at=node: self.connected(leader, at), f"{node} is back")
+            self.until(lambda at=node: self.connected(self.leader(), at), f"{node} is back")
         while self.campaigns:
             name = self.campaigns.pop()
-            self.until(lambda at=name: leader.call(f"/v1/campaigns/{at}")[1].get("state") !=
-                       "CAMPAIGN_STATE_RUNNING", f"campaign {name} has ended")
-            self.check_campaign(leader, name)
+            self.until(lambda at=name: self.has_ended(at), f"campaign {name} has ended")
+            self.check_campaign(self.leader(), name)
 
 
 if __name__ == "__main__":
     if postgres.programs() is None:
         print("SKIPPED: no PostgreSQL server in /usr/lib/postgresql (package postgresql)")
         sys.exit(77)
-    BIN = pathlib.Path(sys.argv.pop(1))
+    ha_world.use_programs(sys.argv.pop(1))
     for option in ("--seeds", "--first-seed"):
         if option in sys.argv:
             at = sys.argv.index(option)

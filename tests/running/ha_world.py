@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two fabricd with one PostgreSQL, and real agents, for tests of high availability."""
+
+import json
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import postgres
+
+PROGRAMS = pathlib.Path("build/release/bin")
+TREE = pathlib.Path(__file__).resolve().parent.parent / "fixtures/h100_infiniband.tree"
+PATIENCE = 60.0
+LEASE = 3.0
+
+# Notes who writes (application_name) and who holds the lease then.
+AUDIT = """
+CREATE TABLE IF NOT EXISTS fabricd.test_writes (
+  id BIGSERIAL PRIMARY KEY, writer TEXT, holder TEXT, epoch BIGINT, what TEXT);
+CREATE OR REPLACE FUNCTION fabricd.test_note() RETURNS trigger AS $$ BEGIN
+  INSERT INTO fabricd.test_writes (writer, holder, epoch, what)
+    SELECT current_setting('application_name'), address, epoch, TG_TABLE_NAME FROM fabricd.lease;
+  RETURN NULL; END $$ LANGUAGE plpgsql;
+"""
+TABLES = ("nodes", "findings", "finding_history", "silences", "campaigns", "pair_results")
+
+
+def use_programs(folder):
+    global PROGRAMS  # pylint: disable=global-statement
+    PROGRAMS = pathlib.Path(folder)
+
+
+def program(name):
+    return PROGRAMS / name
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Controller:
+    """A fabricd on ports of its own, with its own way to the database."""
+
+    def __init__(self, folder, name, url):
+        self.name = name
+        self.folder = folder / name
+        self.folder.mkdir()
+        self.log = self.folder / "log"
+        grpc, rest, health = free_ports(3)
+        self.grpc = f"127.0.0.1:{grpc}"
+        self.rest = f"http://127.0.0.1:{rest}"
+        self.health = f"http://127.0.0.1:{health}"
+        self.arguments = [
+            f"--grpc={self.grpc}", f"--rest=127.0.0.1:{rest}", f"--health=127.0.0.1:{health}",
+            f"--state={url}", f"--audit-log={self.folder}/audit",
+            f"--signing-key={folder}/signing-key.pem", f"--lease={LEASE:.0f}s"]
+        self.process = None
+
+    def start(self):
+        with open(self.log, "ab") as out:
+            self.process = subprocess.Popen([program("fabricd"), *self.arguments], stdout=out,
+                                            stderr=out)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+        if number == signal.SIGKILL:
+            self.process.wait(20)
+
+    def end(self):
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait(20)
+
+    def call(self, path, body=None, timeout=10):
+        """(status, answer); status 0: no answer."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.rest + path, data,
+                                         {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except (OSError, ValueError):
+            return 0, ""
+
+    def warning(self):
+        """Why its answers can be out of date; None: it does not answer reads."""
+        try:
+            with urllib.request.urlopen(self.rest + "/v1/nodes", timeout=3) as answer:
+                return answer.headers.get("Fabric-Warning", "")
+        except OSError:
+            return None
+
+    def leads(self):
+        return self.call("/v1/version", timeout=3)[0] == 200
+
+
+class HaWorld(unittest.TestCase):
+    """Controllers a and b, and agents that reach them by `ways`. a leads at the beginning."""
+
+    with_standby = ()  # Tests whose database has a synchronous standby
+
+    def setUp(self):
+        made = tempfile.TemporaryDirectory(prefix="fabric-ha-")
+        self.addCleanup(made.cleanup)
+        self.folder = pathlib.Path(made.name)
+        self.pair = postgres.Pair() if self._testMethodName in self.with_standby else None
+        if self.pair:
+            self.addCleanup(self.pair.close)
+            self.proxy = self.pair.proxy
+            url = self.pair.url
+        else:
+            self.only = postgres.Postgres()
+            self.addCleanup(self.only.close)
+            self.proxy = postgres.Proxy(self.only)
+            self.addCleanup(self.proxy.close)
+            url = self.only.url
+        key = self.folder / "signing-key.pem"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
+        key.chmod(0o600)
+        self.a = Controller(self.folder, "a", self.database.url(self.proxy.folder,
+                                                                application_name="a"))
+        self.b = Controller(self.folder, "b", url(application_name="b"))
+        self.both = f"{self.a.grpc},{self.b.grpc}"
+        self.ways = [postgres.TcpProxy(one.grpc) for one in (self.a, self.b)]
+        for one in (self.a, self.b):
+            self.addCleanup(one.end)
+        for way in self.ways:
+            self.addCleanup(way.close)
+        self.acknowledged = set()
+        self.sent = 0
+        self.a.start()
+        self.until(self.a.leads, "a leads")
+        self.b.start()
+        self.until(lambda: self.b.call("/v1/version")[0] == 503, "b stands by")
+        self.database.sql(AUDIT + "".join(
+            f"CREATE TRIGGER test_note AFTER INSERT OR UPDATE OR DELETE ON fabricd.{table} "
+            "FOR EACH ROW EXECUTE FUNCTION fabricd.test_note();" for table in TABLES))
+
+    @property
+    def database(self):
+        """The server that accepts writes."""
+        return self.pair.primary if self.pair else self.only
+
+    def until(self, condition, what, patience=PATIENCE):
+        """Returns the seconds that it took."""
+        begin = time.monotonic()
+        while not condition():
+            logs = "".join(f"--- {one.name}\n{one.log.read_text()[-3000:]}"
+                           for one in (self.a, self.b) if one.log.exists())
+            self.assertLess(time.monotonic() - begin, patience, f"{what}\n{logs}")
+            time.sleep(0.05)
+        return time.monotonic() - begin
+
+    def start_agent(self, node):
+        root = self.folder / "root"
+        if not root.exists():
+            subprocess.run([program("unpack"), TREE, root], check=True)
+        log = open(self.folder / f"{node}.log", "wb")
+        process = subprocess.Popen(
+            [program("fabric-agent"), "run", "--root", root, "--node", node, "--controller",
+             ",".join(way.address for way in self.ways)], stdout=log, stderr=log)
+
+        def end():
+            log.close()
+            process.kill()
+            process.wait(20)
+
+        self.addCleanup(end)
+
+    def silence(self, controller, timeout=10):
+        """Orders a silence. Whether it was acknowledged."""
+        self.sent += 1
+        reason = f"reason {self.sent}"
+        status, _ = controller.call("/v1/silences", {
+            "silence": {"rule": "port_active", "author": "ada", "reason": reason},
+            "duration_seconds": 3600}, timeout)
+        if status == 200:
+            self.acknowledged.add(reason)
+        return status == 200
+
+    def connected(self, controller, node):
+        status, answer = controller.call(f"/v1/nodes/{node}")
+        return status == 200 and answer["summary"]["state"] == "NODE_STATE_CONNECTED"
+
+    def check_acknowledged(self, controller):
+        status, answer = controller.call("/v1/silences")
+        self.assertEqual(status, 200, answer)
+        kept = {silence["reason"] for silence in answer.get("silences", [])}
+        self.assertEqual(self.acknowledged - kept, set(), "acknowledged and lost")
+
+    def check_one_writer(self):
+        """Every write is of the holder of the lease, and an epoch has one writer."""
+        address = {"a": self.a.grpc, "b": self.b.grpc}
+        rows = self.database.sql(
+            "SELECT writer, holder, epoch FROM fabricd.test_writes ORDER BY id")
+        writers = {}
+        for writer, holder, epoch in rows:
+            self.assertEqual(address[writer], holder)
+            self.assertEqual(writers.setdefault(epoch, writer), writer)
+        epochs = [int(epoch) for _, _, epoch in rows]
+        self.assertEqual(epochs, sorted(epochs), "an older leader wrote after a newer one")
+        self.assertGreater(len(rows), 0)
+
+    def check_campaign(self, controller, name):
+        """It has ended, and no pair has two results of one probe."""
+        status, now = controller.call(f"/v1/campaigns/{name}?include_results=true")
+        self.assertEqual(status, 200, now)
+        self.assertNotEqual(now["state"], "CAMPAIGN_STATE_RUNNING")
+        pairs = [json.dumps([result[key] for key in ("from", "to", "probe") if key in result])
+                 for result in now.get("results", [])]
+        self.assertEqual(len(pairs), len(set(pairs)), "a pair was probed twice")
+
+    def check_takeover(self, new, seconds):
+        self.check_acknowledged(new)
+        self.assertTrue(self.silence(new))
+        self.check_one_writer()
+        print(f"{self.id().rsplit('.', 1)[1]}: led after {seconds:.1f} s", flush=True)
