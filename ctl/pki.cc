@@ -21,6 +21,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr std::size_t kPkiNameBytesMax = 253;
+constexpr std::size_t kSpiffeIdBytesMax = 256;  // That fabricd accepts
 constexpr std::size_t kPemBytesMax = 1 << 20;
 constexpr std::size_t kIndexBytesMax = std::size_t{64} << 20;
 constexpr mode_t kSecret = 0600;
@@ -47,14 +48,13 @@ Status CheckPkiName(std::string_view what, std::string_view name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   };
-  const bool valid =
-      !name.empty() && name.size() <= kPkiNameBytesMax && plain(name.front()) &&
-      std::ranges::all_of(name, [&](char c) {
-        return plain(c) || std::string_view("._@-").find(c) != std::string_view::npos;
-      });
+  const bool valid = !name.empty() && name.size() <= kPkiNameBytesMax && plain(name.front()) &&
+                     std::ranges::all_of(name, [&](char c) {
+                       return plain(c) || std::string_view("._-").find(c) != std::string_view::npos;
+                     });
   if (valid) return {};
   return {Code::kInvalidArgument,
-          Format("{}: expected letters, digits and ._@- (at most {}, the first one a letter or a "
+          Format("{}: expected letters, digits and ._- (at most {}, the first one a letter or a "
                  "digit), saw {}",
                  what, kPkiNameBytesMax, Quoted(name))};
 }
@@ -94,6 +94,11 @@ Status Pki::Lock() {
 Result<Pki> Pki::Create(const std::string& folder, const std::string& domain,
                         const tls::Validity& validity) {
   RETURN_IF_ERROR(CheckPkiName("--domain", domain));
+  if (std::ranges::any_of(domain, [](char c) { return c >= 'A' && c <= 'Z'; }))
+    return Status(Code::kInvalidArgument,
+                  "--domain: expected lower case letters, as in the setting trust-domain of "
+                  "fabricd, saw " +
+                      Quoted(domain));
   RETURN_IF_ERROR(MakeFolder(folder));
   Pki pki;
   pki.folder_ = folder;
@@ -142,6 +147,10 @@ Status Pki::Load() {
 Result<PkiEntry> Pki::Issue(PkiEntry entry) {
   RETURN_IF_ERROR(CheckPkiName("NAME", entry.name));
   for (const std::string& dns : entry.dns_names) RETURN_IF_ERROR(CheckPkiName("--dns", dns));
+  if (const std::size_t bytes = UriOf(entry).size(); bytes > kSpiffeIdBytesMax)
+    return Status(Code::kInvalidArgument,
+                  Format("NAME: expected a name whose SPIFFE id has at most {} bytes, saw {}",
+                         kSpiffeIdBytesMax, bytes));
   if (entry.validity.not_after > ca_not_after_)
     return Status(Code::kInvalidArgument,
                   Format("--lifetime: expected an end before that of the CA ({}), saw {}",

@@ -30,8 +30,8 @@ struct PkiEntry {
   std::optional<WallTime> revoked_at;
 };
 
-// INVALID_ARGUMENT unless the name can be part of a certificate: letters, digits and "._@-", at
-// most 253; it starts with a letter or a digit.
+// INVALID_ARGUMENT unless the name can be part of a SPIFFE id and a DNS name: letters, digits and
+// "._-", at most 253; it starts with a letter or a digit.
 Status CheckPkiName(std::string_view what, std::string_view name);
 
 // One process at a time: others wait. Errors name the file.

@@ -61,7 +61,7 @@ TEST_F(PkiCommands, EachKindHasItsNamesAndFilesThatATlsConnectionCanUse) {
        {"192.0.2.1", "2001:db8::1"}},
       {"viewer bob", "viewer/bob", {}, {}},
       {"operator o", "operator/o", {}, {}},
-      {"admin alice@example.org", "admin/alice@example.org", {}, {}},
+      {"admin alice.example.org", "admin/alice.example.org", {}, {}},
       {"metrics prometheus", "metrics/prometheus", {}, {}},
   };
   for (const Case& each : cases) {
@@ -83,7 +83,7 @@ TEST_F(PkiCommands, EachKindHasItsNamesAndFilesThatATlsConnectionCanUse) {
     EXPECT_EQ(status.st_mode & 0777U, 0600U) << file;
   }
   const Said shown = Run("pki show");
-  EXPECT_THAT(shown.out, HasSubstr("alice@example.org"));
+  EXPECT_THAT(shown.out, HasSubstr("alice.example.org"));
   EXPECT_THAT(shown.out, HasSubstr("a.example.org, b, 192.0.2.1, 2001:db8::1"));
   EXPECT_THAT(Run("pki show -o json").out, HasSubstr("\"uri\": \"spiffe://example.org/node/n1\""));
 }
@@ -125,11 +125,17 @@ TEST_F(PkiCommands, WrongInputIsNamed) {
   EXPECT_THAT(Run("pki issue node n1").err,
               HasSubstr("no CA; fabricctl pki init --dir FOLDER makes one: " + folder_));
   EXPECT_THAT(Run("pki init --domain exam/ple").err,
-              HasSubstr("--domain: expected letters, digits and ._@-"));
+              HasSubstr("--domain: expected letters, digits and ._-"));
+  EXPECT_THAT(Run("pki init --domain Example.org").err,
+              HasSubstr("--domain: expected lower case letters"));
   ASSERT_EQ(Run("pki init --domain example.org --lifetime 30d").status, kExitOk);
   const std::pair<std::string, std::string> cases[] = {
       {"pki init --domain example.org", "expected a folder without a CA, saw ca-key.pem"},
-      {"pki issue node ../n1", "NAME: expected letters, digits and ._@-"},
+      {"pki issue node ../n1", "NAME: expected letters, digits and ._-"},
+      // fabricd refuses it: a SPIFFE id has no '@'.
+      {"pki issue admin alice@example.org", "NAME: expected letters, digits and ._-"},
+      {"pki issue operator " + std::string(240, 'a') + " --lifetime 1d",
+       "NAME: expected a name whose SPIFFE id has at most 256 bytes, saw 270"},
       {"pki issue king n1", "KIND: expected one of node, server, viewer"},
       {"pki issue node n1 --lifetime 1d --ip 300.1.1.1", "expected an IP address, saw '300.1.1.1'"},
       {"pki issue node n1 --lifetime 1d --dns a/b", "--dns: expected letters"},
