@@ -236,7 +236,7 @@ Result<v1::Finding> FindingRegistry::Find(const std::string& id) const {
 
 Result<v1::Finding> FindingRegistry::Acknowledge(const v1::AcknowledgeFindingRequest& request,
                                                  Moment now) {
-  RETURN_IF_ERROR(CheckAuthor(request.author()));
+  RETURN_IF_ERROR(RequireAuthor(request.author()));
   RETURN_IF_ERROR(CheckWords("note", request.note()));
   ASSIGN_OR_RETURN(const v1::Finding found, Find(request.id()));
   const auto at = open_.find(found.id());
@@ -278,7 +278,7 @@ Result<v1::Silence> FindingRegistry::AddSilence(const v1::CreateSilenceRequest& 
 
 Result<v1::Silence> FindingRegistry::EndSilence(const v1::DeleteSilenceRequest& request,
                                                 Moment now) {
-  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  RETURN_IF_ERROR(CheckAuthor(request.author()));
   ASSIGN_OR_RETURN(v1::Silence silence, silences_.Get(request.id()));
   *silence.mutable_until() = ToProto(now.wall);
   RETURN_IF_ERROR(Store(silence));

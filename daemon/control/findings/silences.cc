@@ -11,7 +11,6 @@
 namespace fabric::control {
 namespace {
 
-constexpr std::size_t kAuthorBytesMax = 100;
 constexpr std::size_t kWordsBytesMax = 1000;
 
 std::string SilenceIdOf(std::uint64_t number) {
@@ -36,6 +35,10 @@ bool Matches(const v1::Silence& silence, const v1::Finding& finding, std::string
 }  // namespace
 
 Status CheckAuthor(const std::string& author) {
+  return author.empty() ? Status() : RequireAuthor(author);
+}
+
+Status RequireAuthor(const std::string& author) {
   return CheckText("author", author, kAuthorBytesMax, "a name");
 }
 
@@ -58,7 +61,7 @@ Result<v1::Silence> Silences::Add(v1::Silence silence, std::uint32_t seconds, Mo
   if (silence.finding().empty() && silence.rule().empty() && silence.node().empty())
     return Status(Code::kInvalidArgument,
                   "silence: expected a finding, a rule or a node, saw none");
-  RETURN_IF_ERROR(CheckAuthor(silence.author()));
+  RETURN_IF_ERROR(RequireAuthor(silence.author()));
   RETURN_IF_ERROR(CheckWords("reason", silence.reason()));
   if (seconds == 0 || seconds > kSecondsMax.count())
     return Status(Code::kInvalidArgument,

@@ -43,8 +43,12 @@ class Silences {
   std::uint64_t next_ = 1;
 };
 
-// INVALID_ARGUMENT when the text is blank or too long. `field` is its name in messages.
+// Authors are names of identities, which have at most 256 bytes (access::kIdentityBytesMax).
+inline constexpr std::size_t kAuthorBytesMax = 256;
+// INVALID_ARGUMENT when the name is too long; RequireAuthor also when it is blank.
 Status CheckAuthor(const std::string& author);
+Status RequireAuthor(const std::string& author);
+// INVALID_ARGUMENT when the text is blank or too long. `field` is its name in messages.
 Status CheckWords(std::string_view field, const std::string& text);
 
 }  // namespace fabric::control

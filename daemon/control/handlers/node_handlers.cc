@@ -45,7 +45,7 @@ Status GetVersion(State& state, const v1::GetVersionRequest&, v1::GetVersionResp
 
 Status CreateBackup(const StateTurns& turns, const v1::CreateBackupRequest& request,
                     v1::Backup& backup, Moment now) {
-  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  RETURN_IF_ERROR(CheckAuthor(request.author()));
   ASSIGN_OR_RETURN(store::BufferedStore::BackupRun run,
                    turns.In([&](State& state) { return state.outbox.store().BeginBackup(now); }));
   while (true) {
@@ -94,7 +94,7 @@ Status GetNode(State& state, const v1::GetNodeRequest& request, v1::GetNodeRespo
 Status DeleteNode(State& state, const v1::DeleteNodeRequest& request, v1::NodeSummary& removed,
                   Moment now) {
   RETURN_IF_ERROR(CheckNode(state, request.name()));
-  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  RETURN_IF_ERROR(CheckAuthor(request.author()));
   const fleet::NodeRecord& record = *state.fleet.Find(request.name());
   if (record.state == v1::NODE_STATE_CONNECTED)
     return {

@@ -13,7 +13,7 @@ namespace {
 
 Status StartCampaign(const StateTurns& turns, const v1::StartCampaignRequest& request,
                      v1::Campaign& campaign, Moment now) {
-  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  RETURN_IF_ERROR(CheckAuthor(request.author()));
   ASSIGN_OR_RETURN(
       campaign,
       StartInTurns(turns, CampaignStart(request.spec(), {.author = request.author()}), now));
@@ -96,7 +96,7 @@ Status GetMesh(State& state, const v1::GetMeshRequest& request, v1::MeshStatus& 
 
 Status StartCertificate(State& state, const v1::StartCertificateRequest& request,
                         v1::Certificate& certificate, Moment now) {
-  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  RETURN_IF_ERROR(CheckAuthor(request.author()));
   ASSIGN_OR_RETURN(certificate, state.certificates.Start(request.request(), request.author(), now));
   return {};
 }

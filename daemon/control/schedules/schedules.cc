@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/control/findings/silences.h"
 #include "daemon/control/summaries.h"
 #include "proto/timestamps.h"
 
@@ -14,7 +15,6 @@ namespace {
 constexpr std::uint32_t kRunsDefault = 24;
 constexpr std::uint32_t kMinutesDefault = 60;
 constexpr auto kDay = std::chrono::hours(24);
-constexpr std::size_t kAuthorBytesMax = 64;
 
 std::string ScheduleIdOf(std::uint64_t number) {
   return Format("s{}", number);
@@ -67,7 +67,7 @@ Result<v1::Schedule> Schedules::Add(const v1::Schedule& wanted, Moment now) {
                   "spec.include_busy: schedules probe idle ports only, expected false, saw true");
   RETURN_IF_ERROR(CheckMax("runs_per_day", wanted.runs_per_day(), kRunsPerDayMax));
   RETURN_IF_ERROR(CheckMax("minutes_per_day", wanted.minutes_per_day(), kMinutesPerDayMax));
-  RETURN_IF_ERROR(CheckMax("bytes of author", wanted.author().size(), kAuthorBytesMax));
+  RETURN_IF_ERROR(CheckAuthor(wanted.author()));
   if (known_.size() >= kSchedulesMax)
     return Status(Code::kResourceExhausted,
                   Format("there are {} schedules, which is the maximum", kSchedulesMax));

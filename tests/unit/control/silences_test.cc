@@ -134,7 +134,14 @@ TEST_F(SilencesTest, SayWhatIsWrongWithTheRequest) {
   silent.clear_reason();
   v1::Silence long_winded = Silence("", "port_active", "");
   long_winded.set_reason(std::string(1001, 'x'));
+  v1::Silence long_name = Silence("", "port_active", "");
+  long_name.set_author(std::string(256, 'a'));  // The longest name of an identity
+  const auto longest = silences_.Add(long_name, 60, now_);
+  ASSERT_TRUE(longest.ok()) << longest.status().message();
+  silences_.Remove(longest->id());
+  long_name.set_author(std::string(257, 'a'));
   for (const Case& test : {
+           Case{long_name, 60, "author: expected at most 256 bytes, saw 257"},
            Case{Silence("", "", ""), 60, "expected a finding, a rule or a node, saw none"},
            Case{anonymous, 60, "author: expected a name, saw ' '"},
            Case{silent, 60, "reason: expected some words, saw ''"},
