@@ -57,9 +57,9 @@ void LogPlain(const Settings& settings) {
   for (const Listener& listener : ListenersOf(settings))
     if (!IsLoopback(listener.address.host))
       log::Warning(
-          "--{} {} without TLS (tls: off): everyone who reaches this address can control the "
-          "fabric",
-          listener.setting, ToString(listener.address));
+          "--{} {} without TLS (tls: off): everyone who reaches this address has the roles of "
+          "plain-roles ({})",
+          listener.setting, ToString(listener.address), Join(settings.Words("plain-roles"), ", "));
 }
 
 std::int64_t Seconds(WallTime time) {
@@ -138,10 +138,11 @@ void Transport::Check(WallTime now, api::AgentFront& agents) {
 }
 
 void Transport::LogExpiry(WallTime now) {
-  if (!files_->ExpiresSoon(now) || now - expiry_logged_ < kExpiryWarningEvery) return;
-  expiry_logged_ = now;
-  log::Warning("{}: the certificate expires at {}", files_->paths().certificate,
-               tls::ToText(files_->not_after()));
+  if (now - expiry_logged_ < kExpiryWarningEvery) return;
+  for (const tls::FilePeriod& period : files_->Expiring(now)) {
+    expiry_logged_ = now;
+    log::Warning("{}: the {} expires at {}", period.path, period.what, tls::ToText(period.to));
+  }
 }
 
 std::optional<api::TlsNumbers> Transport::Numbers() const {

@@ -93,6 +93,9 @@ Result<Principal> Authenticator::Identify(const Caller& caller, WallTime now) co
   if (!caller.encrypted && !loopback && !plain_roles_)
     return Unknown("expected an encrypted connection (TLS), saw one without encryption from " +
                    HostOf(caller.address));
+  // Others on the network can read it.
+  if (!caller.authorization.empty() && !caller.encrypted && !loopback)
+    return Unknown("expected a bearer token over an encrypted connection (TLS), saw one without");
   if (!caller.authorization.empty()) return IdentifyToken(caller, now);
   if (caller.encrypted && caller.certificate) return IdentifyCertificate(*caller.certificate, now);
   if (caller.encrypted)

@@ -147,6 +147,17 @@ TEST_F(AuthenticatorTest, ANodeIsAnAgentAndNothingElse) {
   EXPECT_THAT(*bound->nodes, ElementsAre("n2.example.org", "n2"));
 }
 
+TEST_F(AuthenticatorTest, WithPlainRolesATokenStillNeedsEncryption) {
+  authenticator_.SetPlainRoles({v1::ROLE_VIEWER});
+  const auto principal = authenticator_.Identify(Plain("192.0.2.7:1"), kNow);
+  ASSERT_TRUE(principal.ok()) << principal.status().message();
+  EXPECT_EQ(principal->identity.name(), "unencrypted");
+  EXPECT_THAT(RolesOf(principal->identity), ElementsAre(v1::ROLE_VIEWER));
+  EXPECT_EQ(Refusal(Plain("192.0.2.7:1", "Bearer good")),
+            "expected a bearer token over an encrypted connection (TLS), saw one without");
+  EXPECT_EQ(Refusal(Plain("127.0.0.1:1", "Bearer good")), "identified as ci");
+}
+
 TEST_F(AuthenticatorTest, CertificatesThatDoNotCount) {
   EXPECT_THAT(Refusal(Encrypted({"spiffe://corp/viewer/alice"}), kNow + 60s),
               HasSubstr("expired at 2027-01-15T08:01:00Z"));
