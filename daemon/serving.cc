@@ -20,6 +20,7 @@
 #include "daemon/http_fronts.h"
 #include "daemon/live_subnets.h"
 #include "daemon/otlp_export.h"
+#include "daemon/own_files.h"
 #include "daemon/pages.h"
 #include "daemon/reloader.h"
 #include "daemon/site_join.h"
@@ -221,6 +222,7 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
                     {grpc->address(), rest.server->address(), status.server->address()}));
   with.notify("READY=1");
   SendAway away;
+  OwnFiles own_files(transport, site, with.keys, join.get(), controller);
   const auto check = [&, checks = 0]() mutable {
     const bool ready = health.Ready(clock.Now().steady).status == 200;
     if (ready) with.notify("WATCHDOG=1");
@@ -230,6 +232,7 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
     if (auto key = with.keys.Check()) with.controller.SetSigningKey(*std::move(key));
     transport.Check(clock.Now().wall, with.agents);
     if (otlp) otlp->Check(clock.Now().wall);
+    own_files.Check(clock.Now().wall);
     if (++checks % kChecksPerRecheck == 0) with.agents.Recheck();
     if (away.IsDue(with.leadership)) with.agents.EndAll(with.leadership->Refusal());
     return !IsLost(with.leadership);

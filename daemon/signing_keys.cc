@@ -38,6 +38,7 @@ std::string SigningKeys::PublicPem() const {
 std::optional<SigningKey> SigningKeys::Check() {
   if (!watched_.Changed()) return std::nullopt;
   auto file = LoadSigningKey(named_, state_);
+  problem_ = file.status();
   if (!file.ok()) {
     log::Error("signing-key: the previous keys stay in use: {}", file.status().message());
     return std::nullopt;

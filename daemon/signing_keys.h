@@ -26,6 +26,8 @@ class SigningKeys {
   // The new current key, if the file has changed. A file with errors is logged, and the previous
   // keys stay in use. Call once a second, from one thread.
   std::optional<SigningKey> Check() EXCLUDES(mutex_);
+  // Of the thread that calls Check(): why the changed file is not in use. OK: it is.
+  const Status& problem() const { return problem_; }
 
  private:
   SigningKeys(const Settings& settings, KeyFile file);
@@ -33,6 +35,7 @@ class SigningKeys {
   const std::string named_;
   const std::string state_;
   WatchedFile watched_;
+  Status problem_;
   mutable Mutex mutex_;
   KeyFile file_ GUARDED_BY(mutex_);
 };

@@ -69,9 +69,10 @@ Result<std::unique_ptr<SiteAccess>> SiteAccess::Open(const Settings& settings, c
 }
 
 void SiteAccess::Tick() {
-  if (tokens_.Changed()) Log(ReadTokens());
-  if (bindings_.Changed()) Log(ReadBindings());
-  if (!fetched_keys_ && !oidc_.issuer.empty() && oidc_keys_.Changed()) Log(ReadOidcKeys());
+  if (tokens_.Changed()) Note("tokens", ReadTokens());
+  if (bindings_.Changed()) Note("role-bindings", ReadBindings());
+  if (!fetched_keys_ && !oidc_.issuer.empty() && oidc_keys_.Changed())
+    Note("oidc-keys", ReadOidcKeys());
   const Status status = gate_->Flush();
   if (!status.ok() && logged_.ok()) log::Error("changes are refused: {}", status.message());
   if (status.ok() && !logged_.ok()) log::Info("the audit log is complete again");
@@ -83,11 +84,11 @@ void SiteAccess::Stop() {
   if (!status.ok()) log::Error("entries of the audit log are lost: {}", status.message());
 }
 
-void SiteAccess::Log(const Result<std::string>& read) {
-  if (read.ok())
-    log::Info("{}", *read);
-  else
-    log::Error("the previous content stays in use: {}", read.status().message());
+void SiteAccess::Note(const std::string& setting, const Result<std::string>& read) {
+  refused_.erase(setting);
+  if (read.ok()) return log::Info("{}", *read);
+  refused_[setting] = read.status().message();
+  log::Error("the previous content stays in use: {}", read.status().message());
 }
 
 Result<std::string> SiteAccess::ReadTokens() {

@@ -1,6 +1,7 @@
 // Access to fabricd by its settings: files of tokens, role bindings and OIDC keys, audit log, gate.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,12 +34,14 @@ class SiteAccess {
   // Reads files that have changed, where a file with errors leaves its previous content in use, and
   // writes what the audit log still has to write. Logs both. Call once a second, from one thread.
   void Tick();
+  // Of the thread that calls Tick(): why changed files are not in use, by setting.
+  const std::map<std::string, std::string>& refused() const { return refused_; }
   // Writes the rest to the audit log. When no front runs any more.
   void Stop();
 
  private:
   SiteAccess(const Settings& settings, std::vector<v1::Role> loopback_roles);
-  static void Log(const Result<std::string>& read);
+  void Note(const std::string& setting, const Result<std::string>& read);
   Result<std::string> ReadTokens();
   Result<std::string> ReadBindings();
   Result<std::string> ReadOidcKeys();
@@ -53,6 +56,7 @@ class SiteAccess {
   std::unique_ptr<access::AuditLog> audit_;
   std::unique_ptr<access::Gate> gate_;
   Status logged_;  // Condition of the audit log
+  std::map<std::string, std::string> refused_;
 };
 
 }  // namespace fabric

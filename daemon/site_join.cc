@@ -62,6 +62,7 @@ Result<std::unique_ptr<SiteJoin>> SiteJoin::Open(const Settings& settings, const
 
 void SiteJoin::Tick(WallTime now) {
   const auto changed = ca_->Check(now);
+  if (!changed.ok() || *changed) problem_ = changed.status();
   if (!changed.ok())
     log::Error("new files of join-ca refused, the previous ones stay in use: {}",
                changed.status().message());

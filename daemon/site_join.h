@@ -22,6 +22,8 @@ class SiteJoin {
   join::JoinService& service() { return service_; }
   // Reads the CA again if its files have changed, and logs that. Call once a second.
   void Tick(WallTime now);
+  // Of the thread that calls Tick(): why the changed files are not in use. OK: they are.
+  const Status& problem() const { return problem_; }
 
  private:
   SiteJoin(std::unique_ptr<join::Registry> registry, std::unique_ptr<join::NodeCa> ca,
@@ -30,6 +32,7 @@ class SiteJoin {
   std::unique_ptr<join::Registry> registry_;
   std::unique_ptr<join::NodeCa> ca_;
   join::JoinService service_;
+  Status problem_;
 };
 
 }  // namespace fabric

@@ -65,11 +65,11 @@ std::string ReasonOf(const Status& why, const std::function<Status()>& explain) 
 void CheckTls(tls::TlsFiles* files, Moment now, SteadyTime& checked_at, WallTime& warned_at) {
   if (files == nullptr || now.steady - checked_at < kTlsCheckInterval) return;
   checked_at = now.steady;
-  if (files->ExpiresSoon(now.wall) && now.wall - warned_at >= kExpiryWarningEvery) {
-    warned_at = now.wall;
-    log::Warning("{}: the certificate expires at {}", files->paths().certificate,
-                 tls::ToText(files->not_after()));
-  }
+  if (now.wall - warned_at >= kExpiryWarningEvery)
+    for (const tls::FilePeriod& period : files->Expiring(now.wall)) {
+      warned_at = now.wall;
+      log::Warning("{}: the {} expires at {}", period.path, period.what, tls::ToText(period.to));
+    }
   switch (files->Check(now.wall)) {
     case tls::TlsFiles::Change::kNone: return;
     case tls::TlsFiles::Change::kReloaded:

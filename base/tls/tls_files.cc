@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/atomic_file.h"
@@ -88,6 +89,39 @@ Status LoadCrl(const TlsPaths& paths, TlsMaterial& out) {
 
 }  // namespace
 
+bool FilePeriod::ExpiresSoon(WallTime now) const {
+  const Duration left = to - now;
+  return left < kExpiryWarning && left < (to - from) / 4;
+}
+
+std::vector<FilePeriod> PeriodsOf(const TlsMaterial& material, const TlsPaths& paths) {
+  std::vector<FilePeriod> periods;
+  if (const auto& own = material.certificate)
+    periods.push_back({.what = "certificate",
+                       .path = paths.certificate,
+                       .from = own->not_before,
+                       .to = own->not_after});
+  const auto cas = ParseCertificates(material.ca_pem);
+  const auto last = [](const Certificate& a, const Certificate& b) {
+    return a.not_after < b.not_after;
+  };
+  if (cas.ok()) {
+    const Certificate& ca = *std::ranges::max_element(*cas, last);
+    periods.push_back({.what = "CA", .path = paths.ca, .from = ca.not_before, .to = ca.not_after});
+  }
+  std::optional<FilePeriod> first;
+  for (const auto& crl : ReadCrls(material.crl_pem)) {
+    const ASN1_TIME* const next = X509_CRL_get0_nextUpdate(crl.get());
+    if (next == nullptr || (first && first->to <= TimeOf(next))) continue;
+    first = {.what = "CRL",
+             .path = paths.crl,
+             .from = TimeOf(X509_CRL_get0_lastUpdate(crl.get())),
+             .to = TimeOf(next)};
+  }
+  if (first) periods.push_back(*std::move(first));
+  return periods;
+}
+
 Status CheckClientPaths(const TlsPaths& paths, bool certificate_required) {
   const bool any = !paths.certificate.empty() || !paths.key.empty() || !paths.ca.empty();
   const auto missing = [](std::string_view option, std::string_view because) {
@@ -115,6 +149,7 @@ Result<std::unique_ptr<TlsFiles>> TlsFiles::Open(TlsPaths paths, WallTime now) {
   std::unique_ptr<TlsFiles> files(new TlsFiles(std::move(paths)));
   ASSIGN_OR_RETURN(TlsMaterial material, LoadTls(files->paths_, now));
   const MutexLock lock(files->mutex_);
+  files->periods_ = PeriodsOf(material, files->paths_);
   files->material_ = std::move(material);
   return files;
 }
@@ -140,6 +175,7 @@ TlsFiles::Change TlsFiles::Check(WallTime now) {
   problem_ = material.status();
   if (!material.ok()) return again ? Change::kNone : Change::kRefused;
   material_ = *std::move(material);
+  periods_ = PeriodsOf(material_, paths_);
   ++version_;
   return Change::kReloaded;
 }
@@ -164,9 +200,12 @@ WallTime TlsFiles::not_before() const {
   return material_.certificate ? material_.certificate->not_before : WallTime();
 }
 
-bool TlsFiles::ExpiresSoon(WallTime now) const {
-  const Duration left = not_after() - now;
-  return left < kExpiryWarning && left < (not_after() - not_before()) / 4;
+std::vector<FilePeriod> TlsFiles::Expiring(WallTime now) const {
+  const MutexLock lock(mutex_);
+  std::vector<FilePeriod> soon;
+  std::ranges::copy_if(periods_, std::back_inserter(soon),
+                       [&](const FilePeriod& period) { return period.ExpiresSoon(now); });
+  return soon;
 }
 
 WallTime TlsFiles::not_after() const {

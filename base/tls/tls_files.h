@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -38,6 +39,21 @@ struct TlsMaterial {
 // expected and the seen state.
 Result<TlsMaterial> LoadTls(const TlsPaths& paths, WallTime now);
 
+// Validity period of one of the files.
+struct FilePeriod {
+  std::string what;  // "certificate", "CA", "CRL"
+  std::string path;
+  WallTime from;
+  WallTime to;
+
+  // Less than 14 days and less than a quarter of the period are left: it should have been renewed.
+  bool ExpiresSoon(WallTime now) const;
+};
+
+// Of the certificate, of the CA that is valid for the longest time, and of the CRL that is out of
+// date first.
+std::vector<FilePeriod> PeriodsOf(const TlsMaterial& material, const TlsPaths& paths);
+
 // Current files of a program. Thread-safe.
 class TlsFiles {
  public:
@@ -58,9 +74,8 @@ class TlsFiles {
   // Of the certificate in use
   WallTime not_before() const EXCLUDES(mutex_);
   WallTime not_after() const EXCLUDES(mutex_);
-  // Less than 14 days and less than a quarter of the validity period are left: it should have been
-  // renewed.
-  bool ExpiresSoon(WallTime now) const;
+  // Those that expire soon.
+  std::vector<FilePeriod> Expiring(WallTime now) const EXCLUDES(mutex_);
 
   const TlsPaths& paths() const { return paths_; }
 
@@ -74,6 +89,7 @@ class TlsFiles {
   const TlsPaths paths_;
   mutable Mutex mutex_;
   TlsMaterial material_ GUARDED_BY(mutex_);
+  std::vector<FilePeriod> periods_ GUARDED_BY(mutex_);  // Of the material
   std::uint64_t version_ GUARDED_BY(mutex_) = 1;
   Status problem_ GUARDED_BY(mutex_);
   Stamp loaded_ GUARDED_BY(mutex_);  // Of the last attempt to load

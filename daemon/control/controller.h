@@ -22,6 +22,7 @@
 #include "daemon/control/subnets/subnet_leases.h"
 #include "daemon/control/turns.h"
 #include "daemon/fleet/sites.h"
+#include "daemon/rules/controller/controller_files.h"
 #include "daemon/store/buffered_store.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
@@ -99,6 +100,8 @@ class Controller {
   InfinibandState Infiniband();
   // Signs certificates from now on.
   void SetSigningKey(SigningKey key);
+  // Faults of the files of fabricd, in place of those of the last call.
+  void SetFiles(const rules::ControllerFiles& files);
 
   // Replaces the profile and the custom rules. All rules judge all nodes again, in the next Ticks.
   // Running campaigns and certificates keep their expectations.

@@ -63,6 +63,11 @@ void Controller::SetSigningKey(SigningKey key) {
   state_->certificates.SetKey(std::move(key));
 }
 
+void Controller::SetFiles(const rules::ControllerFiles& files) {
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kTickRules);
+  state_->evaluator.SetOwn(rules::FindingsOf(files));
+}
+
 std::vector<SubnetNews> Controller::TakeSubnetNews() {
   const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
   return state_->subnets.TakeNews();

@@ -26,7 +26,7 @@ void Evaluator::SetPolicy(const profile::Profile& profile,
                           std::span<const rules::NodeRule> custom_rules,
                           std::set<std::string> nodes) {
   engine_ = MakeEngine(profile, custom_rules);
-  engine_->PutLocated(located_);
+  PutReported();
   if (subnets_) engine_->PutSubnets(subnet_findings_, subnets_->counts.pass());
   to_put_.insert(nodes.begin(), nodes.end());
   changed_.merge(nodes);
@@ -35,7 +35,18 @@ void Evaluator::SetPolicy(const profile::Profile& profile,
 
 void Evaluator::SetLocated(std::vector<v1::Finding> findings) {
   located_ = std::move(findings);
-  engine_->PutLocated(located_);
+  PutReported();
+}
+
+void Evaluator::SetOwn(std::vector<v1::Finding> findings) {
+  own_ = std::move(findings);
+  PutReported();
+}
+
+void Evaluator::PutReported() {
+  std::vector<v1::Finding> all = located_;
+  all.insert(all.end(), own_.begin(), own_.end());
+  engine_->PutReported(std::move(all));
   reported_changed_ = true;
 }
 

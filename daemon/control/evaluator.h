@@ -41,6 +41,8 @@ class Evaluator {
   }
   // Findings of campaigns and the mesh, in place of those of the last call.
   void SetLocated(std::vector<v1::Finding> findings);
+  // Findings about the controller itself, in place of those of the last call.
+  void SetOwn(std::vector<v1::Finding> findings);
   // Verdicts on the InfiniBand subnets, in place of those of the last call.
   void SetSubnets(subnet::Evaluation checks);
   // Without findings. No value: no subnet is known.
@@ -68,11 +70,13 @@ class Evaluator {
   std::size_t nodes() const { return engine_->nodes(); }
 
  private:
+  void PutReported();
   std::size_t UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_t nodes_max);
   void Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
 
   std::unique_ptr<rules::Engine> engine_;
   std::vector<v1::Finding> located_;          // As in the engine
+  std::vector<v1::Finding> own_;              // As in the engine
   std::vector<v1::Finding> subnet_findings_;  // As in the engine
   std::set<std::string> changed_;
   std::set<std::string> to_put_;  // Of these, those that the engine has in an older state

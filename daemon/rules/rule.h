@@ -92,8 +92,9 @@ struct Rule {
   const LldpRule* lldp_rule = nullptr;                // Compares what LLDP reports of links
   // Judges a node that other rules skip: it is lost, or its settings are too old.
   void (*evaluate_unjudged)(const fleet::NodeRecord&, Verdicts&) = nullptr;
-  // Campaigns and the mesh report its findings, see Engine::PutLocated().
-  bool located_by_probes = false;
+  // The controller reports its findings: results of probes, its own files. See
+  // Engine::PutReported().
+  bool reported = false;
 
   // With evaluate_node: runs only while the fleet is this one node, without any to compare it with.
   bool single_node_only = false;

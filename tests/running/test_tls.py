@@ -6,10 +6,13 @@ the commands of docs/OPERATIONS.md.
 test_tls.py BIN  where fabric-agent, fabricd and fabricctl are
 """
 
+import json
 import pathlib
 import re
 import shlex
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -92,10 +95,33 @@ class TlsTest(TlsWorld):
         self.until_logged(controller, "new TLS files refused, the previous ones stay in use: ")
         self.assertIn("expected the private key of the certificate", controller.read_text())
         self.assertEqual(self.metric("fabric_tls_files_refused"), 1)
+        self.until(lambda: "expected the private key of the certificate" in self.own_findings(),
+                   "a finding has the reason")
         for listener in ("rest", "grpc"):
             self.assertTrue(self.handshake(listener)[0])
         self.assertNotIn("not connected", agent.read_text())
         self.assertNotIn("lost", controller.read_text())
+        self.run_ctl("pki", "renew", "server", "fabricd", "--dir", self.pki)
+        self.until(lambda: self.metric("fabric_tls_files_refused") == 0, "good files are used")
+        self.until(lambda: self.own_findings() == "", "the finding is resolved")
+
+    def test_a_certificate_that_expires_soon_is_a_finding(self):
+        self.make_pki()
+        # Valid from a minute before now: less than a quarter is left after 5 s.
+        self.run_ctl("pki", "renew", "server", "fabricd", "--dir", self.pki, "--lifetime", "1m")
+        log = self.start_fabricd()
+        self.until(lambda: "the certificate of fabricd expires at" in self.own_findings(),
+                   "a finding says so")
+        self.until_logged(log, "the certificate expires at")
+        self.run_ctl("pki", "renew", "server", "fabricd", "--dir", self.pki)
+        self.until(lambda: self.own_findings() == "", "the finding is resolved")
+
+    def own_findings(self):
+        """Titles of the open findings about fabricd itself."""
+        answer = json.loads(self.curl(f"https://{self.bound['rest']}/v1/findings",
+                                      *self.identity("admin/alice")))
+        return "\n".join(one["title"] for one in answer.get("findings", [])
+                         if one["rule"].startswith("controller_"))
 
     @staticmethod
     def leaf(text):
@@ -110,6 +136,37 @@ class TlsTest(TlsWorld):
         self.until_logged(agent, "certificate revoked")
         self.until_logged(controller, "TLS on gRPC: certificate of spiffe://fabric/node/n1, "
                                       "n1 refused: certificate revoked")
+
+    def test_a_resumed_session_of_a_revoked_certificate_is_refused(self):
+        self.make_pki()
+        log = self.start_fabricd(f"--tls-crl={self.pki}/crl.pem")
+        context = ssl.create_default_context(cafile=self.pki / "ca.pem")
+        context.load_cert_chain(*(self.pki / "admin/alice" / one
+                                  for one in ("cert.pem", "key.pem")))
+        context.set_alpn_protocols(["h2"])
+        served, _, session = self.greet_grpc(context)
+        self.assertTrue(served)
+        self.assertEqual(self.greet_grpc(context, session)[:2], (True, True), "it is resumed")
+        self.run_ctl("pki", "revoke", "admin", "alice", "--dir", self.pki)
+        self.until_logged(log, "TLS files reloaded")
+        self.until(lambda: not self.greet_grpc(context, session)[0], "the session is refused")
+        self.assertIn("certificate of spiffe://fabric/admin/alice refused: certificate revoked",
+                      log.read_text())
+        # REST has no sessions to resume.
+        text = self.handshake("rest")[1]
+        self.assertNotIn("New Session Ticket", text)
+
+    def greet_grpc(self, context, session=None):
+        """(whether the server answers HTTP/2, whether the session was resumed, its session)."""
+        host, port = self.bound["grpc"].rsplit(":", 1)
+        preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+        try:
+            with socket.create_connection((host, int(port)), timeout=10) as plain, \
+                    context.wrap_socket(plain, server_hostname=host, session=session) as tls:
+                tls.sendall(preface)
+                return bool(tls.recv(64)), tls.session_reused, tls.session
+        except OSError:
+            return False, None, None
 
     def test_without_certificates_only_loopback(self):
         for setting, address in (("grpc", "0.0.0.0:0"), ("rest", "[::]:0"),

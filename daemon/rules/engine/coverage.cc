@@ -37,7 +37,7 @@ bool Concerns(int field, const CoverageFacts& kinds) {
 void AddMissingExpectations(const CoverageFacts& facts, v1::Coverage& coverage) {
   std::set<int> missing;
   for (const Rule* const rule : AllRules()) {
-    if (rule->located_by_probes) continue;  // Its expectations have defaults.
+    if (rule->reported) continue;  // Its expectations have defaults.
     for (const int field : rule->profile)
       if (Concerns(field, facts)) missing.insert(field);
   }

@@ -140,8 +140,8 @@ void Engine::PutUnjudged(const fleet::NodeRecord& record) {
   changed_ = true;
 }
 
-void Engine::PutLocated(std::vector<v1::Finding> findings) {
-  findings_.Replace(located_, findings);
+void Engine::PutReported(std::vector<v1::Finding> findings) {
+  findings_.Replace(reported_, findings);
   changed_ = true;
 }
 

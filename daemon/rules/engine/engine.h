@@ -45,8 +45,8 @@ class Engine {
   // The node is lost, or its settings are too old: all rules skip it, except those that judge this.
   // The engine borrows the record until Remove().
   void PutUnjudged(const fleet::NodeRecord& record);
-  // Findings of the rule with `located_by_probes`, in place of those of the last call.
-  void PutLocated(std::vector<v1::Finding> findings);
+  // Findings of the rules with `reported`, in place of those of the last call.
+  void PutReported(std::vector<v1::Finding> findings);
   // Findings and passes of the checks of InfiniBand subnets, in place of those of the last call.
   void PutSubnets(std::vector<v1::Finding> findings, std::uint64_t passes);
   // Removes a node. Ignores an unknown one. Reads only the name of the record.
@@ -108,7 +108,7 @@ class Engine {
   std::vector<NodeOutcomes> outcomes_;  // By number of node
   Outcome single_node_;
   RuleSet single_node_passing_;
-  Ids located_;
+  Ids reported_;
   Outcome subnets_;
   std::map<std::string, Outcome> unjudged_;  // By name of node
   bool changed_ = false;

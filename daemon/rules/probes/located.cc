@@ -242,7 +242,7 @@ extern const Rule probe_blame = {
                 v1::Expectations::kJobGidIndexFieldNumber, v1::Expectations::kJobPkeyFieldNumber,
                 v1::Expectations::kJobServiceLevelFieldNumber},
     .fix = "Check the named part; the evidence lists the affected pairs",
-    .located_by_probes = true,
+    .reported = true,
 };
 
 }  // namespace fabric::rules

@@ -94,12 +94,16 @@ TEST_F(SiteAccessTest, TokensAreReloadedAndABadFileLeavesTheOldOnes) {
   EXPECT_EQ(Try(*site, "two"), Code::kOk);
   replace("- {name: broken\n");
   EXPECT_EQ(Try(*site, "two"), Code::kOk) << "the previous content";
+  ASSERT_EQ(site->refused().count("tokens"), 1U);
+  EXPECT_EQ(site->refused().at("tokens").rfind(path("tokens") + ":", 0), 0U)
+      << site->refused().at("tokens");
   replace(Line("three"), 0644);
   EXPECT_EQ(Try(*site, "three"), Code::kUnauthenticated) << "others can read it";
   EXPECT_EQ(Try(*site, "two"), Code::kOk);
   replace(Line("three"));
   EXPECT_EQ(Try(*site, "three"), Code::kOk);
   EXPECT_EQ(Try(*site, "two"), Code::kUnauthenticated) << "revoked";
+  EXPECT_TRUE(site->refused().empty());
   ASSERT_EQ(unlink(path("tokens").c_str()), 0);
   site->Tick();
   site->Tick();

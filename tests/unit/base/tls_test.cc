@@ -302,8 +302,39 @@ TEST(TlsFiles, ACertificateThatWasNotRenewedExpiresSoon) {
                  {made, made + each.lifetime});
     const auto files = TlsFiles::Open(folder.Paths(), kNow);
     ASSERT_TRUE(files.ok()) << files.status().message();
-    EXPECT_EQ((*files)->ExpiresSoon(kNow), each.soon) << each.age / 1h;
+    const auto expiring = (*files)->Expiring(kNow);
+    EXPECT_EQ(expiring.size(), each.soon ? 1U : 0U) << each.age / 1h;
+    if (each.soon) {
+      EXPECT_EQ(expiring.front().what, "certificate");
+      EXPECT_EQ(expiring.front().path, folder.Paths().certificate);
+      EXPECT_EQ(expiring.front().to, (*files)->not_after());
+    }
   }
+}
+
+TEST(TlsFiles, CasAndCrlsThatExpireSoonAreNamed) {
+  const auto whats = [](const std::vector<FilePeriod>& periods) {
+    std::string all;
+    for (const FilePeriod& period : periods) all += period.what + " ";
+    return all;
+  };
+  Folder folder;
+  const Validity old = {kNow - 1000h, kNow + 100h};
+  const KeyAndCertificate ca = Ca("test CA", old);
+  folder.Write(ca, NodeSubject("n1"), old);
+  folder.Put("crl.pem", *MakeCrl(ca, {}, 1, {kNow - 100h, kNow + 10h}));
+  TlsPaths paths = folder.Paths();
+  paths.crl = folder.Path("crl.pem");
+  auto files = TlsFiles::Open(paths, kNow);
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  EXPECT_EQ(whats((*files)->Expiring(kNow)), "certificate CA CRL ");
+  // During a change of the CA, the old one can expire.
+  folder.Put("ca.pem",
+             ca.certificate_pem + Ca("new CA", {kNow - 1h, kNow + 90000h}).certificate_pem);
+  folder.Put("crl.pem", *MakeCrl(ca, {}, 2, {kNow - 10h, kNow + 100h}));
+  files = TlsFiles::Open(paths, kNow);
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  EXPECT_EQ(whats((*files)->Expiring(kNow)), "certificate ");
 }
 
 TEST(ClientPaths, AreAllOrNone) {

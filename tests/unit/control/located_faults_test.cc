@@ -49,6 +49,24 @@ v1::Finding FindingOf(ControlWorld& world, const std::string& id) {
   return response.finding();
 }
 
+// Those of fabricd's own files neither replace them nor are replaced by them.
+TEST(LocatedFaults, AreKeptWithFindingsAboutTheController) {
+  constexpr const char* kTokens = "controller_files_accepted fleet";
+  ControlWorld world;
+  world.ConnectNodes(6);
+  world.controller->SetFiles({.refused = {{.setting = "tokens", .reason = "t: expected a list"}}});
+  world.agents.Advance(1s);
+  EXPECT_THAT(world.OpenFindings(), Contains(kTokens));
+  Disturb(world, "n2", Lose);
+  (void)RunCampaign(world);
+  EXPECT_THAT(world.OpenFindings(), Contains(kPort));
+  EXPECT_THAT(world.OpenFindings(), Contains(kTokens));
+  world.controller->SetFiles({});
+  world.agents.Advance(1s);
+  EXPECT_THAT(world.OpenFindings(), Contains(kPort));
+  EXPECT_THAT(world.OpenFindings(), Not(Contains(kTokens)));
+}
+
 TEST(LocatedFaults, ACampaignOpensAFindingAndAHealthyOneResolvesIt) {
   ControlWorld world;
   world.ConnectNodes(6);

@@ -22,13 +22,13 @@ TEST(AllRules, SayEverythingThatOperatorsNeed) {
     EXPECT_NE(rule->severity, v1::SEVERITY_UNSPECIFIED);
     EXPECT_NE(rule->scope, v1::SCOPE_UNSPECIFIED);
     EXPECT_FALSE(FolderOf(*rule).empty());
-    EXPECT_EQ(rule->needs.empty(), rule->evaluate_unjudged != nullptr || rule->located_by_probes);
+    EXPECT_EQ(rule->needs.empty(), rule->evaluate_unjudged != nullptr || rule->reported);
     EXPECT_FALSE(rule->fix.empty());
     EXPECT_EQ((rule->evaluate_node != nullptr) + !rule->equality_rules.empty() +
                   (rule->uniqueness_rule != nullptr) + (rule->group_rule != nullptr) +
                   (rule->lldp_rule != nullptr) +
                   (rule->evaluate_unjudged != nullptr && rule->evaluate_node == nullptr) +
-                  rule->located_by_probes,
+                  rule->reported,
               1)
         << "exactly one of the seven kinds";
     EXPECT_TRUE(!rule->single_node_only || rule->evaluate_node != nullptr);

@@ -41,7 +41,7 @@ class ProbeBlame : public ::testing::Test {
                                            .show_command = "fabricctl probe show c1",
                                            .affected = {},
                                            .at = {}});
-    engine_.PutLocated({finding});
+    engine_.PutReported({finding});
     for (const v1::Finding& each : engine_.All().findings)
       if (each.id() == finding.id()) return each;
     ADD_FAILURE() << "the engine does not have it";
@@ -81,7 +81,7 @@ TEST_F(ProbeBlame, ANarrowPcieLinkExplainsNoLossAndNoOtherPort) {
 TEST_F(ProbeBlame, IsGoneWhenNothingIsLocated) {
   const std::string id = Locate(v1::FAULT_KIND_TOTAL_LOSS, "n1").id();
   (void)engine_.Take();
-  engine_.PutLocated({});
+  engine_.PutReported({});
   EXPECT_THAT(engine_.Take().gone, Contains(id));
 }
 

@@ -39,8 +39,8 @@ TEST(AllRules, DeclareWhatTheyRead) {
       "software_rdma_with_hardware", "vf_port_up", "pcie_upstream_covers_nics",
       "fabric_card_present", "gpu_has_driver", "node_connected", "rdma_card_has_device",
       "rdma_card_has_driver", "rdma_device_present", "roce_vlan_expected",
-      // Campaigns and the mesh report it.
-      "probe_blame",
+      // The controller reports them.
+      "probe_blame", "controller_files_accepted", "controller_certificates_current",
       // Judge the session of the agent, which the controller knows.
       "agent_over_budget", "node_claimed_twice",
       // Compares only the netdevs whose state is reported: IPoIB is optional.
