@@ -47,7 +47,10 @@ constexpr Message kKernelLogMessages[] = {
     {.id = "mlx5_fatal",
      .needle = "mlx5_core",
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*(?:Fatal error \d+ detected|)"
-                R"(Health issue observed|handling bad device|health recovery failed))",
+                R"(Health issue observed|handling bad device|health recovery failed|NIC IFC still|)"
+                R"(starting health recovery|(?i:issuing FW reset)|NIC SW reset in progress|)"
+                R"(mlx5_error_sw_reset:.*: start|(?i:fast (?:teardown|mode) failed)|)"
+                R"(FW sync reset timeout))",
      .role = Role::kCause,
      .title = "the HCA's firmware reports an error",
      .meaning = "The driver resets the device, or gives it up.",
@@ -56,7 +59,7 @@ constexpr Message kKernelLogMessages[] = {
      .needle = "mlx5_core",
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*(?:Waiting for FW initialization, timeout|)"
                 R"(Firmware over \d+ MS in (?:pre-)?initializing state|)"
-                R"(mlx5_init_one failed with error code))",
+                R"(mlx5_(?:init|load)_one\w* failed with error code))",
      .role = Role::kCause,
      .title = "the HCA's firmware does not start",
      .meaning = "The driver waits for it, and gives the device up.",
@@ -64,7 +67,8 @@ constexpr Message kKernelLogMessages[] = {
     {.id = "mlx5_gone",
      .needle = "mlx5_core",
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*(?:PCI slot is unavailable|)"
-                R"(PCI reads still not working|mlx5_pci_err_detected))",
+                R"(PCI reads still not working|mlx5_pci_err_detected|wait vital failed|)"
+                R"(mlx5_pci_link_toggle failed|result = \d+, disconnect))",
      .role = Role::kCause,
      .title = "the HCA does not respond on PCIe",
      .meaning = "Its registers cannot be read.",
@@ -72,7 +76,8 @@ constexpr Message kKernelLogMessages[] = {
     {.id = "mlx5_command_timeout",
      .needle = "mlx5_core",
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*(?:timeout\. Will cause a leak|)"
-                R"(canceled on out of queue timeout|No done completion))",
+                R"(canceled on out of queue timeout|No done completion|)"
+                R"(completion arrived after timeout))",
      .role = Role::kCause,
      .title = "a command to the HCA timed out",
      .meaning = "Firmware or PCIe do not respond.",
@@ -115,6 +120,15 @@ constexpr Message kKernelLogMessages[] = {
      .meaning = "Harmless on many machines, whose slots announce less than they give. If the HCA "
                 "or its modules do not start, it is the reason.",
      .causes = {kPcie, kModule}},
+    {.id = "module_hot",
+     .needle = "Port module event",
+     .pattern =
+         R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*Port module event\[error\]: .*High Temperature)",
+     .role = Role::kCause,
+     .title = "the module of a port is too hot",
+     .meaning = "The HCA switches it off, and the link goes down.",
+     .causes = {kTooHot, kModule},
+     .fact = Fact::kPortEvent},
     {.id = "module_event",
      .needle = "Port module event",
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*Port module event(?:\[error\])?: module \d+, )"
@@ -137,6 +151,17 @@ constexpr Message kKernelLogMessages[] = {
      .title = "an Ethernet queue of the NIC failed",
      .meaning = "It is not a queue pair of a job. The driver recovers the queue.",
      .causes = {kFirmware, kIommu}},
+    {.id = "mlx5_ethernet_error",
+     .needle = " CQE on ",
+     .pattern = R"(mlx5_core [0-9a-f:.]+ (?P<hca>\w+): (?:ERR|Error) CQE on (?:RQ|SQ|ICOSQ|XDPSQ))",
+     .title = "an Ethernet queue of the NIC failed",
+     .meaning = "It is not a queue pair of a job. The driver recovers the queue.",
+     .causes = {kFirmware, kIommu}},
+    // A function without rights for the module.
+    {.id = "mlx5_module_unknown",
+     .needle = "failed to query module num",
+     .pattern = R"(mlx5_core .*failed to query module num)",
+     .role = Role::kContext},
     {.id = "link_up",
      .needle = "ink",
      .pattern = R"((?:(?:mlx5_core|bnxt_en|ice|ionic|i40e|hns3) \S+ )(?P<hca>\w+):? )"

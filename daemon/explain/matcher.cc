@@ -70,7 +70,8 @@ Fields FieldsOf(const RE2& pattern, const std::array<re2::StringPiece, kGroupsMa
 // Who writes the line, then a word of failure.
 constexpr char kErrorPattern[] =
     R"(NCCL WARN|UCX +(?:ERROR|FATAL)|\bERR [0-9A-F]{4}: |)"
-    R"((?:\b(?:mlx[45]_(?:core|ib|\d+)|bnxt_(?:en|re)|ice|irdma|ionic|efa|hns\w*|infiniband|mana|)"
+    R"((?:\b(?:mlx[45]_(?:core|ib|\d+)|bnxt_(?:en|re)|ice|irdma|ionic|efa|ena|erdma|hns\w*|)"
+    R"(infiniband|mana|nvmet_rdma|rpcrdma|)"
     R"(qed\w*|amdgpu|pcieport|libibverbs|libfabric|ibwarn|nvidia\S*|)"
     R"((?:ibv|rdma|mlx5dv|efadv)_\w+)\b|)"
     R"(NVRM|AER|DMAR|AMD-Vi|OpenFabrics).*)"

@@ -29,7 +29,8 @@ constexpr Message kNetworkDriversMessages[] = {
      .role = Role::kContext},
     {.id = "bnxt_resources",
      .needle = "hwrm_",
-     .pattern = R"(bnxt_en (?P<hca>[0-9a-f:.]+)\b.*hwrm_\w+_alloc.* failed\. rc:\S+ err:4\b)",
+     .pattern = R"(bnxt_en (?P<hca>[0-9a-f:.]+)\b.*hwrm_\w+_alloc.* failed\. rc:)"
+                R"((?:\S+ err:4\b|ffffffe4))",
      .role = Role::kCause,
      .title = "the NIC has no more resources",
      .meaning = "The firmware refused another ring or context.",
@@ -130,14 +131,16 @@ constexpr Message kNetworkDriversMessages[] = {
      .causes = {kQpResources, kFirmware}},
     {.id = "efa_command",
      .needle = "efa",
-     .pattern = R"(\befa [0-9a-f:.]+(?: (?P<hca>\S+))?: .*(?:Wait for completion \(polling\) |)"
-                R"(timeout|Failed to process command))",
+     .pattern =
+         R"((?:\befa [0-9a-f:.]+(?: (?P<hca>\S+))?|infiniband efa\w*): .*)"
+         R"((?:Wait for completion \(polling\) timeout|Failed to (?:process|submit) command|)"
+         R"(Reading reg failed for timeout|Device isn't ready|Reset indication didn't turn))",
      .title = "the EFA device refused or did not answer a command",
      .meaning = "The line names the command and its status.",
      .causes = {kFirmware, kQpResources}},
     {.id = "admin_queue",
      .needle = " completion",
-     .pattern = R"(\b(?:efa|erdma|ena) [0-9a-f:.]+(?: (?P<hca>\S+))?: .*evice )"
+     .pattern = R"((?:\b(?:efa|erdma|ena) [0-9a-f:.]+(?: (?P<hca>\S+))?|infiniband \w+): .*evice )"
                 R"((?:(?:doesn't|didn't) send (?:a|any) completion|)"
                 R"(sent a completion but the driver didn't receive))",
      .role = Role::kCause,

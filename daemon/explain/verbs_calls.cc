@@ -128,7 +128,8 @@ constexpr Message kCallMessages[] = {
      .causes = {kGidIndexMoved, kGidNotRoutable, kPortDown}},
     {.id = "driver_transmit_timeout",
      .needle = "imeout",
-     .pattern = R"(\b(?:mlx[45]_\w+|bnxt_en|ice|ionic|qede|hns3|mana)\b.*\bTX timeout\b)",
+     .pattern =
+         R"(\b(?:mlx[45]_\w+|bnxt_en|ice|ionic|qede|hns3|mana)\b.*\b(?:TX timeout|Tx Timeout)\b)",
      .title = "a NIC does not send",
      .meaning = "A transmit queue made no progress: paused by the switch, or firmware that hangs.",
      .causes = {kPauseStorm, kFirmware, kPcie}},
