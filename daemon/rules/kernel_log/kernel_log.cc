@@ -15,13 +15,26 @@ void Judge(const fleet::NodeView& node, Verdicts& out) {
   JudgeLog(node, kFault, out);
 }
 
-constexpr LogPattern kFirmwarePatterns[] = {
-    {"mlx5", "health compromised"},      {"mlx5", "Fatal error"},
-    {"mlx5", "Health issue observed"},   {"mlx5", "handling bad device"},
-    {"mlx5", "PCI slot is unavailable"}, {"mlx5", "mlx5_init_one failed"},
-    {"mlx5", "health recovery f"},       {"bnxt", "Firmware heartbeat stalled"},
-    {"bnxt", "FW fatal error"},          {"bnxt", "Firmware fatal reset"},
-    {"ice", "Firmware recovery mode"},   {"efa", "Admin queue is closed"}};
+constexpr LogPattern kFirmwarePatterns[] = {{"mlx5", "health compromised"},
+                                            {"mlx5", "Fatal error"},
+                                            {"mlx5", "Health issue observed"},
+                                            {"mlx5", "handling bad device"},
+                                            {"mlx5", "PCI slot is unavailable"},
+                                            {"mlx5", "mlx5_init_one failed"},
+                                            {"mlx5", "health recovery f"},
+                                            {"bnxt", "Firmware heartbeat stalled"},
+                                            {"bnxt", "FW fatal error"},
+                                            {"bnxt", "Firmware fatal reset"},
+                                            {"bnxt", "Fatal firmware reset"},
+                                            {"ice", "Firmware recovery mode"},
+                                            {"ice", "Rebuild failed"},
+                                            {"ice", "critical PE Error"},
+                                            {"ice", "HMC Error"},
+                                            {"ionic", "FW heartbeat stalled"},
+                                            {"ionic", "FW Down: "},
+                                            {"hns", "Reset fail!"},
+                                            {"hns", "_mbit_err found"},
+                                            {"efa", "Admin queue is closed"}};
 
 // All devices where the line names none.
 v1::Remedy ShowHealth(const LogPlace& place, std::string_view note) {
@@ -94,7 +107,12 @@ constexpr LogPattern kTimeoutPatterns[] = {{"mlx5", "Will cause a leak of a comm
                                            {"mlx5", "canceled on out of queue timeout"},
                                            {"bnxt", "Error (timeout: "},
                                            {"bnxt", "timedout ("},
+                                           {"bnxt", "FW STALL Detected"},
                                            {"irdma", "CQP timed out"},
+                                           {"ice", "CQP timed out"},
+                                           {"ionic", ") timeout after "},
+                                           {"ionic", ") failed: TIMEOUT"},
+                                           {"hns", " timeout."},
                                            {"efa", "Wait for completion (polling) timeout"},
                                            {"efa", "didn't send any completion"},
                                            {"erdma", "didn't send a completion"}};
@@ -111,7 +129,7 @@ constexpr LogFault kTimeouts = {.patterns = kTimeoutPatterns,
 
 constexpr LogPattern kTemperaturePatterns[] = {{"mlx5", "High Temperature"},  // Of the cable module
                                                {"mlx5", "High temperature"},  // Of the card
-                                               {"bnxt", "temperature threshold"}};
+                                               {"bnxt", "thermal threshold!"}};
 
 std::vector<v1::Remedy> CheckCooling(const LogPlace& place) {
   constexpr std::string_view kAir = "Check fans, blanking panels and airflow.";
@@ -130,6 +148,7 @@ std::vector<v1::Remedy> CheckCooling(const LogPlace& place) {
 }
 
 constexpr LogFault kTemperature = {.patterns = kTemperaturePatterns,
+                                   .except = "has gone below",
                                    .what = "a NIC or its module was too hot",
                                    .remedies = CheckCooling};
 
@@ -175,7 +194,8 @@ constexpr LogPattern kPciePatterns[] = {
     {"pcie", "Uncorrected (Fatal)"},    {"pcie", "Uncorrectable (Fatal)"},
     {"pcie", "device recovery failed"}, {"pcie", "DPC: containment event"},
     {"pcie", "insufficient power"},     {"mlx5", "insufficient power"},
-    {"mlx5", "powered down due to"}};
+    {"mlx5", "powered down due to"},    {"mlx5", "PCI link not ready"},
+    {"bnxt", "PCI I/O error detected"}};
 
 // Many slots announce less power than they give: only a fault if no port of the card is up.
 bool IsPowerMissing(const fleet::NodeView& node, const v1::KernelLogLine& line) {

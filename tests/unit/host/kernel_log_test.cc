@@ -67,76 +67,75 @@ TEST(LogLine, OfEveryProgramThatWritesThem) {
   EXPECT_FALSE(ParseLogLine("[    5.140900]   "));
 }
 
+struct WriterCase {
+  const char* text;
+  const char* category;  // Empty: does not matter
+};
+constexpr WriterCase kWriterCases[] = {
+    {"mlx5_core 0000:9c:00.0: 252.056 Gb/s available PCIe bandwidth, limited by 32.0 GT/s PCIe "
+     "x8 "
+     "link at 0000:97:01.0 (capable of 504.112 Gb/s with 32.0 GT/s PCIe x16 link)",
+     "pcie"},
+    {"mlx5_core 0000:9c:00.0: 504.112 Gb/s available PCIe bandwidth (32.0 GT/s PCIe x16 link)", ""},
+    {"mlx5_core 0000:17:00.0: Port module event: module 0, Cable unplugged", "mlx5"},
+    {"mlx5_core 0000:17:00.0: High temperature on sensors with bit set 0x1", "mlx5"},
+    {"mlx5_core 0000:17:00.0: firmware version: 28.39.1002", ""},
+    {"mlx5_core 0000:17:00.0 ens1f0np0: Link down", "mlx5"},
+    {"mlx5_core: loading out-of-tree module taints kernel.", ""},
+    {"mlx4_core 0000:05:00.0: command 0x31 timed out (go bit not cleared)", "mlx4"},
+    {"bnxt_en 0000:41:00.0 enp65s0f0np0: NIC Link is Down", "bnxt"},
+    {"infiniband bnxt_re0: Failed to add GID: 0xfffffff0", "ib_core"},
+    {"ice 0000:31:00.0: Fail during requesting FW log", "ice"},
+    {"bnxt_en 0000:41:00.0 ens3f0np0: Pause Storm detected!", "bnxt"},
+    {"bnxt_en 0000:41:00.0: QPLIB: bnxt_re_is_fw_stalled: FW STALL Detected. cmdq[0xe]=0x3",
+     "bnxt"},
+    {"bnxt_en 0000:41:00.0 ens3f0np0: Abandoning msg {0x27 0x6a} len: 0 due to firmware status: "
+     "0x8001",
+     "bnxt"},
+    {"bnxt_en 0000:41:00.0 ens3f0np0: Unqualified SFP+ module detected on port 0", "bnxt"},
+    {"ice 0000:4c:00.0 rocep76s0: critical PE Error, GLPE_CRITERR=0x00020003", "ice"},
+    {"ice 0000:b1:00.0: Malicious Driver Detection event 5 on TX queue 12 PF# 0 VF# 3", "ice"},
+    {"ice 0000:b1:00.0 ens1f0: Rx/Tx is disabled on this device because an unsupported module "
+     "type "
+     "was detected.",
+     "ice"},
+    {"ice 0000:b1:00.0: The driver for the device detected a newer version of the NVM image than "
+     "expected. Please install the most recent version of the network driver.",
+     ""},
+    {"(NULL ib_device): [Update PE SDs Cmd Error][op_code=21] status=-5", "ib_core"},
+    {"__ib_cache_gid_add: unable to add gid fe80::1 error=-22", "ib_core"},
+    {"ionic 0000:06:00.0: FW heartbeat stalled: reset", "ionic"},
+    {"ionic 0000:06:00.0: FW heartbeat stalled at 4512", "ionic"},
+    {"ionic 0000:06:00.0: FW Down: Stopping LIFs", "ionic"},
+    {"ionic 0000:06:00.0: Surprise FW stop, stopping queues", "ionic"},
+    {"ionic 0000:06:00.0: FW Up: LIFs restarted", ""},
+    {"ena 0000:00:05.0 ens5: Keep alive watchdog timeout.", "ena"},
+    {"ena 0000:00:05.0: ENA device version: 0.10", ""},
+    {"hns3 0000:bd:00.2: AEQ overflow!", "hns"},
+    {"NETDEV WATCHDOG: ens1f0np0 (mlx5_core): transmit queue 3 timed out", "watchdog"},
+    {"nvmet_rdma: received IB QP event: local access violation work queue error (3)", "nvmet_rdma"},
+    {"nvmet_rdma: enabling port 1 (10.0.0.1:4420)", ""},
+    {"rpcrdma: rdma_create_qp returned -12 failed", "rpcrdma"},
+    {"RDS/IB: connection <10.0.0.1,10.0.0.2,0> dropped due to 'qp event'", "rds"},
+    {"NVRM: Xid (PCI:0000:1b:00): 79, pid=1234, GPU has fallen off the bus.", "xid"},
+    {"NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  550.54.15", ""},
+    {"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 24007, Fatal, Link 32", "sxid"},
+    {"nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping "
+     "further processing",
+     "peermem"},
+    {"pcieport 0000:97:01.0: AER: Corrected error received: 0000:9c:00.0", "pcie"},
+    {"pcieport 0000:97:01.0: AER: enabled with IRQ 30", ""},
+    {"DMAR: [DMA Write NO_PASID] Request device [17:00.0] fault addr 0x0", "iommu"},
+    {"AMD-Vi: Event logged [IO_PAGE_FAULT device=0000:17:00.0]", "iommu"},
+    {"AMD-Vi: Completion-Wait loop timed out", "iommu"},
+    {"DMAR: VT-d detected Invalidation Time-out Error: SID 0", "iommu"},
+    {"bond0: (slave ens1f0np0): link status definitely down, disabling slave", "bond"},
+    {"watchdog: BUG: soft lockup - CPU#3 stuck for 22s!", ""},
+    {"EXT4-fs error (device sda1): ext4_lookup", ""},
+};
+
 TEST(LogLine, MattersByItsWriterAndItsWords) {
-  struct Case {
-    const char* text;
-    const char* category;  // Empty: does not matter
-  };
-  constexpr Case kCases[] = {
-      {"mlx5_core 0000:9c:00.0: 252.056 Gb/s available PCIe bandwidth, limited by 32.0 GT/s PCIe "
-       "x8 "
-       "link at 0000:97:01.0 (capable of 504.112 Gb/s with 32.0 GT/s PCIe x16 link)",
-       "pcie"},
-      {"mlx5_core 0000:9c:00.0: 504.112 Gb/s available PCIe bandwidth (32.0 GT/s PCIe x16 link)",
-       ""},
-      {"mlx5_core 0000:17:00.0: Port module event: module 0, Cable unplugged", "mlx5"},
-      {"mlx5_core 0000:17:00.0: High temperature on sensors with bit set 0x1", "mlx5"},
-      {"mlx5_core 0000:17:00.0: firmware version: 28.39.1002", ""},
-      {"mlx5_core 0000:17:00.0 ens1f0np0: Link down", "mlx5"},
-      {"mlx5_core: loading out-of-tree module taints kernel.", ""},
-      {"mlx4_core 0000:05:00.0: command 0x31 timed out (go bit not cleared)", "mlx4"},
-      {"bnxt_en 0000:41:00.0 enp65s0f0np0: NIC Link is Down", "bnxt"},
-      {"infiniband bnxt_re0: Failed to add GID: 0xfffffff0", "ib_core"},
-      {"ice 0000:31:00.0: Fail during requesting FW log", "ice"},
-      {"bnxt_en 0000:41:00.0 ens3f0np0: Pause Storm detected!", "bnxt"},
-      {"bnxt_en 0000:41:00.0: QPLIB: bnxt_re_is_fw_stalled: FW STALL Detected. cmdq[0xe]=0x3",
-       "bnxt"},
-      {"bnxt_en 0000:41:00.0 ens3f0np0: Abandoning msg {0x27 0x6a} len: 0 due to firmware status: "
-       "0x8001",
-       "bnxt"},
-      {"bnxt_en 0000:41:00.0 ens3f0np0: Unqualified SFP+ module detected on port 0", "bnxt"},
-      {"ice 0000:4c:00.0 rocep76s0: critical PE Error, GLPE_CRITERR=0x00020003", "ice"},
-      {"ice 0000:b1:00.0: Malicious Driver Detection event 5 on TX queue 12 PF# 0 VF# 3", "ice"},
-      {"ice 0000:b1:00.0 ens1f0: Rx/Tx is disabled on this device because an unsupported module "
-       "type "
-       "was detected.",
-       "ice"},
-      {"ice 0000:b1:00.0: The driver for the device detected a newer version of the NVM image than "
-       "expected. Please install the most recent version of the network driver.",
-       ""},
-      {"(NULL ib_device): [Update PE SDs Cmd Error][op_code=21] status=-5", "ib_core"},
-      {"__ib_cache_gid_add: unable to add gid fe80::1 error=-22", "ib_core"},
-      {"ionic 0000:06:00.0: FW heartbeat stalled: reset", "ionic"},
-      {"ionic 0000:06:00.0: FW heartbeat stalled at 4512", "ionic"},
-      {"ionic 0000:06:00.0: FW Down: Stopping LIFs", "ionic"},
-      {"ionic 0000:06:00.0: Surprise FW stop, stopping queues", "ionic"},
-      {"ionic 0000:06:00.0: FW Up: LIFs restarted", ""},
-      {"ena 0000:00:05.0 ens5: Keep alive watchdog timeout.", "ena"},
-      {"ena 0000:00:05.0: ENA device version: 0.10", ""},
-      {"hns3 0000:bd:00.2: AEQ overflow!", "hns"},
-      {"NETDEV WATCHDOG: ens1f0np0 (mlx5_core): transmit queue 3 timed out", "watchdog"},
-      {"nvmet_rdma: received IB QP event: local access violation work queue error (3)",
-       "nvmet_rdma"},
-      {"nvmet_rdma: enabling port 1 (10.0.0.1:4420)", ""},
-      {"rpcrdma: rdma_create_qp returned -12 failed", "rpcrdma"},
-      {"RDS/IB: connection <10.0.0.1,10.0.0.2,0> dropped due to 'qp event'", "rds"},
-      {"NVRM: Xid (PCI:0000:1b:00): 79, pid=1234, GPU has fallen off the bus.", "xid"},
-      {"NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  550.54.15", ""},
-      {"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 24007, Fatal, Link 32", "sxid"},
-      {"nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping "
-       "further processing",
-       "peermem"},
-      {"pcieport 0000:97:01.0: AER: Corrected error received: 0000:9c:00.0", "pcie"},
-      {"pcieport 0000:97:01.0: AER: enabled with IRQ 30", ""},
-      {"DMAR: [DMA Write NO_PASID] Request device [17:00.0] fault addr 0x0", "iommu"},
-      {"AMD-Vi: Event logged [IO_PAGE_FAULT device=0000:17:00.0]", "iommu"},
-      {"AMD-Vi: Completion-Wait loop timed out", "iommu"},
-      {"DMAR: VT-d detected Invalidation Time-out Error: SID 0", "iommu"},
-      {"bond0: (slave ens1f0np0): link status definitely down, disabling slave", "bond"},
-      {"watchdog: BUG: soft lockup - CPU#3 stuck for 22s!", ""},
-      {"EXT4-fs error (device sda1): ext4_lookup", ""},
-  };
-  for (const Case& test : kCases) {
+  for (const WriterCase& test : kWriterCases) {
     const auto pattern = MatchLogLine({.text = test.text});
     EXPECT_EQ(pattern ? pattern->category : "", test.category) << test.text;
   }

@@ -14,55 +14,96 @@ using testing::Logged;
 using testing::Nodes;
 using testing::RoceNode;
 
+struct FaultCase {
+  const char* category;
+  const char* text;
+  const char* finding;
+};
+constexpr FaultCase kFaultCases[] = {
+    {"mlx5", "mlx5_core 0000:18:00.0: poll_health:852: device's health compromised - reached",
+     "log_firmware_healthy n1/mlx5_1"},
+    {"mlx5",
+     "mlx5_core 0000:18:00.0: wait_func: ENABLE_HCA(0x104) timeout. Will cause a leak "
+     "of a command resource",
+     "log_no_command_timeouts n1/mlx5_1"},
+    {"mlx5",
+     "mlx5_core 0000:18:00.0: Port module event[error]: module 0, Cable error, High "
+     "Temperature",
+     "log_no_overtemperature n1/mlx5_1"},
+    {"mlx5", "mlx5_core 0000:18:00.0: Health issue observed, High temperature, severity(3)",
+     "log_no_overtemperature n1/mlx5_1"},
+    {"bnxt", "bnxt_en 0000:18:00.0 eth1: Error (timeout: 500015) msg {0x23 0x4a} len:0",
+     "log_no_command_timeouts n1/mlx5_1"},
+    {"iommu",
+     "DMAR: [DMA Write NO_PASID] Request device [18:00.0] fault addr 0x7f0000000 [fault reason "
+     "0x05] PTE Write access is not set",
+     "log_no_iommu_faults n1/mlx5_1"},
+    {"iommu", "mlx5_core 0000:18:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x000e]",
+     "log_no_iommu_faults n1/mlx5_1"},
+    {"pcie",
+     "mlx5_core 0000:18:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction "
+     "Layer, (Requester ID)",
+     "log_no_pcie_faults n1/mlx5_1"},
+    {"mlx5",
+     "mlx5_core 0000:18:00.0: Port module event[error]: module 0, Cable error, One or more "
+     "network ports have been powered down due to insufficient/unadvertised power on the PCIe "
+     "slot. Please refer to the card's user manual for power specifications",
+     "log_no_pcie_faults n1/mlx5_1"},
+    {"pcie", "mlx5_core 0000:18:00.0: AER: device recovery failed", "log_no_pcie_faults n1/mlx5_1"},
+    {"mlx5", "mlx5_core 0000:18:00.0: probe_one:1764:(pid 17): mlx5_init_one failed with error",
+     "log_firmware_healthy n1/mlx5_1"},
+    {"efa", "efa 0000:18:00.0 rdmap24s0: Wait for completion (polling) timeout",
+     "log_no_command_timeouts n1/mlx5_1"},
+    {"bnxt", "bnxt_en 0000:18:00.0 eth1: Fatal firmware reset event, data1: 0x2, data2: 0x8000",
+     "log_firmware_healthy n1/mlx5_1"},
+    {"bnxt", "bnxt_en 0000:18:00.0: QPLIB: bnxt_re_is_fw_stalled: FW STALL Detected. cmdq[0xe]=0x3",
+     "log_no_command_timeouts n1/mlx5_1"},
+    {"bnxt",
+     "bnxt_en 0000:18:00.0 eth1: Chip temperature has gone above the critical thermal threshold!",
+     "log_no_overtemperature n1/mlx5_1"},
+    {"bnxt", "bnxt_en 0000:18:00.0 eth1: PCI I/O error detected", "log_no_pcie_faults n1/mlx5_1"},
+    {"mlx5", "mlx5_core 0000:18:00.0: mlx5_pci_link_toggle: PCI link not ready (0x0012) after",
+     "log_no_pcie_faults n1/mlx5_1"},
+    {"ice", "ice 0000:18:00.0: Rebuild failed, unload and reload driver",
+     "log_firmware_healthy n1/mlx5_1"},
+    {"ice", "ice 0000:18:00.0 rocep24s0: critical PE Error, GLPE_CRITERR=0x00020003",
+     "log_firmware_healthy n1/mlx5_1"},
+    {"ice", "ice 0000:18:00.0 rocep24s0: HMC Error", "log_firmware_healthy n1/mlx5_1"},
+    {"ice", "ice 0000:18:00.0 rocep24s0: CQP timed out", "log_no_command_timeouts n1/mlx5_1"},
+    {"ionic", "ionic 0000:18:00.0: FW heartbeat stalled at 4512", "log_firmware_healthy n1/mlx5_1"},
+    {"ionic", "ionic 0000:18:00.0: FW Down: Stopping LIFs", "log_firmware_healthy n1/mlx5_1"},
+    {"ionic", "ionic 0000:18:00.0: DEVCMD IONIC_CMD_PORT_INIT (12) timeout after 5 secs",
+     "log_no_command_timeouts n1/mlx5_1"},
+    {"ionic", "ionic 0000:18:00.0 eth1: IONIC_CMD_Q_INIT (40) failed: TIMEOUT (-110)",
+     "log_no_command_timeouts n1/mlx5_1"},
+    {"hns", "hns3 0000:18:00.0: [cmd]token 14e mailbox 20 timeout.",
+     "log_no_command_timeouts n1/mlx5_1"},
+    {"hns", "hns3 0000:18:00.0: Reset fail!", "log_firmware_healthy n1/mlx5_1"},
+    {"hns",
+     "hns3 0000:18:00.0: IMP_TCM_ECC_INT_STS imp_itcm0_ecc_mbit_err found [error status=0x2]",
+     "log_firmware_healthy n1/mlx5_1"},
+};
+
 TEST(KernelLog, ReportsFaultsOfDevices) {
-  struct Case {
-    const char* category;
-    const char* text;
-    const char* finding;
-  };
-  constexpr Case kCases[] = {
-      {"mlx5", "mlx5_core 0000:18:00.0: poll_health:852: device's health compromised - reached",
-       "log_firmware_healthy n1/mlx5_1"},
-      {"mlx5",
-       "mlx5_core 0000:18:00.0: wait_func: ENABLE_HCA(0x104) timeout. Will cause a leak "
-       "of a command resource",
-       "log_no_command_timeouts n1/mlx5_1"},
-      {"mlx5",
-       "mlx5_core 0000:18:00.0: Port module event[error]: module 0, Cable error, High "
-       "Temperature",
-       "log_no_overtemperature n1/mlx5_1"},
-      {"mlx5", "mlx5_core 0000:18:00.0: Health issue observed, High temperature, severity(3)",
-       "log_no_overtemperature n1/mlx5_1"},
-      {"bnxt", "bnxt_en 0000:18:00.0 eth1: Error (timeout: 500015) msg {0x23 0x4a} len:0",
-       "log_no_command_timeouts n1/mlx5_1"},
-      {"iommu",
-       "DMAR: [DMA Write NO_PASID] Request device [18:00.0] fault addr 0x7f0000000 [fault reason "
-       "0x05] PTE Write access is not set",
-       "log_no_iommu_faults n1/mlx5_1"},
-      {"iommu", "mlx5_core 0000:18:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x000e]",
-       "log_no_iommu_faults n1/mlx5_1"},
-      {"pcie",
-       "mlx5_core 0000:18:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction "
-       "Layer, (Requester ID)",
-       "log_no_pcie_faults n1/mlx5_1"},
-      {"mlx5",
-       "mlx5_core 0000:18:00.0: Port module event[error]: module 0, Cable error, One or more "
-       "network ports have been powered down due to insufficient/unadvertised power on the PCIe "
-       "slot. Please refer to the card's user manual for power specifications",
-       "log_no_pcie_faults n1/mlx5_1"},
-      {"pcie", "mlx5_core 0000:18:00.0: AER: device recovery failed",
-       "log_no_pcie_faults n1/mlx5_1"},
-      {"mlx5", "mlx5_core 0000:18:00.0: probe_one:1764:(pid 17): mlx5_init_one failed with error",
-       "log_firmware_healthy n1/mlx5_1"},
-      {"efa", "efa 0000:18:00.0 rdmap24s0: Wait for completion (polling) timeout",
-       "log_no_command_timeouts n1/mlx5_1"},
-  };
-  for (const Case& one : kCases) {
+  for (const FaultCase& one : kFaultCases) {
     SCOPED_TRACE(one.text);
     auto nodes = Nodes(1, RoceNode);
     Logged(nodes[0], one.category, one.text, 1);
     EXPECT_THAT(Failures(nodes), ElementsAre(one.finding));
   }
+}
+
+TEST(KernelLog, IgnoresWhatDriversSayOfAHealthyCard) {
+  auto nodes = Nodes(1, RoceNode);
+  Logged(
+      nodes[0], "bnxt",
+      "bnxt_en 0000:18:00.0 eth1: Chip temperature has gone below the warning thermal threshold!",
+      1);
+  Logged(nodes[0], "bnxt",
+         "bnxt_en 0000:18:00.0 eth1: Solicited firmware reset event, data1: 0x0, data2: 0x8000", 1);
+  Logged(nodes[0], "ionic", "ionic 0000:18:00.0: FW heartbeat restored at 4513", 1);
+  Logged(nodes[0], "ionic", "ionic 0000:18:00.0: FW Up: LIFs restarted", 1);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
 // Slots that announce too little power are common on healthy machines.
