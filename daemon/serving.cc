@@ -221,9 +221,8 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
       ShowAddresses(settings, transport.http_scheme(),
                     {grpc->address(), rest.server->address(), status.server->address()}));
   with.notify("READY=1");
-  SendAway away;
   OwnFiles own_files(transport, site, with.keys, join.get(), controller);
-  const auto check = [&, checks = 0]() mutable {
+  const auto check = [&, checks = 0, away = SendAway()]() mutable {
     const bool ready = health.Ready(clock.Now().steady).status == 200;
     if (ready) with.notify("WATCHDOG=1");
     grpc->SetServing(ready);

@@ -14,7 +14,7 @@ class Thread final : public Background {
  public:
   Thread() : thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
-  void Post(std::function<void()> work) override {
+  void Post(std::packaged_task<void()> work) override {
     {
       const std::lock_guard lock(mutex_);
       works_.push_back(std::move(work));
@@ -24,23 +24,28 @@ class Thread final : public Background {
 
  private:
   void Run(const std::stop_token& stop) {
-    while (const std::function<void()> work = Next(stop)) work();
+    for (;;) {
+      std::packaged_task<void()> work = Next(stop);
+      if (!work.valid()) return;
+      work();
+    }
   }
 
   // Empty: the thread ends.
-  std::function<void()> Next(const std::stop_token& stop) {
+  std::packaged_task<void()> Next(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!posted_.wait(lock, stop, [this] { return !works_.empty(); }) || stop.stop_requested())
       return {};
-    std::function<void()> work = std::move(works_.front());
+    std::packaged_task<void()> work = std::move(works_.front());
     works_.pop_front();
     return work;
   }
 
   std::mutex mutex_;
   std::condition_variable_any posted_;
-  std::deque<std::function<void()>> works_;  // At most one for each campaign, and those that ended
-  std::jthread thread_;                      // Last: it uses the others.
+  std::deque<std::packaged_task<void()>>
+      works_;            // At most one for each campaign, and those that ended
+  std::jthread thread_;  // Last: it uses the others.
 };
 
 }  // namespace

@@ -43,6 +43,11 @@ void AddLeftOut(const CampaignWork& work, v1::Campaign& summary) {
 
 }  // namespace
 
+Campaigns::~Campaigns() {
+  for (const std::uint64_t number : running_)
+    if (const auto& work = campaigns_.at(number).work; work->answer.valid()) work->answer.wait();
+}
+
 // Starts what can be started, one pair of each campaign in turn, until nothing moves.
 void Campaigns::Advance(Moment now) {
   unfinished_ = false;
@@ -198,13 +203,13 @@ bool Campaigns::NeedsCounters(CampaignWork& work, const v1::CampaignSpec& spec) 
 // The answer comes in `answer` of the work.
 void Campaigns::Ask(const Campaign& campaign, std::vector<v1::Finding> findings,
                     std::vector<blame::PortCounters> counters) {
-  const std::shared_ptr<CampaignWork>& work = campaign.work;
-  const auto task = std::make_shared<std::packaged_task<blame::Assessment()>>(
-      [analyzer = &work->analyzer, usable = work->Usable(), findings = std::move(findings),
-       counters = std::move(counters)] { return analyzer->Assess(usable, findings, counters); });
-  work->answer = task->get_future();
-  if (background_ == nullptr || work->plan.ports.size() < kPortsOfBackground) return (*task)();
-  background_->Post([task, work] { (*task)(); });
+  CampaignWork& work = *campaign.work;
+  work.question = std::packaged_task<blame::Assessment()>(
+      [&analyzer = work.analyzer, usable = work.Usable(), findings = std::move(findings),
+       counters = std::move(counters)] { return analyzer.Assess(usable, findings, counters); });
+  work.answer = work.question.get_future();
+  if (background_ == nullptr || work.plan.ports.size() < kPortsOfBackground) return work.question();
+  background_->Post(std::packaged_task<void()>([&work] { work.question(); }));
 }
 
 // Takes the answer of blame, if it was asked. True: the fault is located. `next`: the pairs that
@@ -278,7 +283,7 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   campaign.not_judged = campaign.work->tally.not_judged();
   // To free the memory of a large campaign takes as long as a step.
   if (background_ != nullptr && campaign.work->plan.ports.size() >= kPortsOfBackground)
-    background_->Post([work = std::move(campaign.work)] {});
+    background_->Post(std::packaged_task<void()>([work = std::move(campaign.work)] {}));
   campaign.work.reset();
   running_.erase(number);
   Publish(campaign, now);

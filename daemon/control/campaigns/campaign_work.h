@@ -120,8 +120,9 @@ struct CampaignWork {
   // Of the ports, for the next time that blame is asked between rounds
   std::optional<std::vector<blame::PortCounters>> port_counters;
   // Of blame, which was asked. No result is taken meanwhile: the analyzer is in use.
+  std::packaged_task<blame::Assessment()> question;
   std::future<blame::Assessment> answer;
-  std::optional<Ending> ending;    // In kEnding: what is known so far
+  std::optional<Ending> ending;    // In kEnding: so far
   PortClasses classes;             // Of the pattern INCAST
   std::unique_ptr<Incast> incast;  // Of the current round
 

@@ -53,6 +53,11 @@ class Campaigns {
   // Where the results of large campaigns are judged. nullptr: within the call.
   void JudgeIn(Background* background) { background_ = background; }
 
+  // Waits for the judgements that run.
+  ~Campaigns();
+  Campaigns(const Campaigns&) = delete;
+  Campaigns& operator=(const Campaigns&) = delete;
+
   // Called with each recorded result, in order, and the id of its campaign.
   using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
   void Listen(OnResult on_result) { on_result_ = std::move(on_result); }
@@ -110,7 +115,7 @@ class Campaigns {
  private:
   struct Campaign {
     v1::Campaign summary;                        // Without results
-    std::shared_ptr<CampaignWork> work;          // While it runs, or blame uses it
+    std::unique_ptr<CampaignWork> work;          // While it runs
     std::optional<v1::Suspect> suspicious = {};  // Not confirmed
     std::map<std::string, std::uint32_t> not_judged = {};
     CampaignNumbers numbers = {};

@@ -6,10 +6,8 @@
 
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <future>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "tests/unit/control/campaign_words.h"
@@ -17,18 +15,20 @@
 namespace fabric::control {
 namespace {
 
+using Work = std::packaged_task<void()>;
+
 TEST(Background, RunsWorksInOrderAndDestroysThemThere) {
   const std::unique_ptr<Background> background = StartBackground();
   std::vector<int> order;
   auto kept = std::make_shared<int>(7);
   std::weak_ptr<int> alive = kept;
   std::promise<void> done;
-  background->Post([&] { order.push_back(1); });
-  background->Post([&, kept = std::move(kept)] { order.push_back(*kept); });
-  background->Post([&] {
+  background->Post(Work([&] { order.push_back(1); }));
+  background->Post(Work([&, kept = std::move(kept)] { order.push_back(*kept); }));
+  background->Post(Work([&] {
     order.push_back(alive.expired() ? 2 : 0);
     done.set_value();
-  });
+  }));
   done.get_future().wait();
   EXPECT_THAT(order, ElementsAre(1, 7, 2));
 }
@@ -37,11 +37,12 @@ TEST(Background, ItsEndWaitsForTheWorkThatRuns) {
   std::promise<void> begun;
   bool ended = false;
   std::unique_ptr<Background> background = StartBackground();
-  background->Post([&] {
+  background->Post(Work([&] {
     begun.set_value();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::promise<void> never;
+    never.get_future().wait_for(std::chrono::milliseconds(20));
     ended = true;
-  });
+  }));
   begun.get_future().wait();
   background.reset();
   EXPECT_TRUE(ended);
@@ -50,7 +51,7 @@ TEST(Background, ItsEndWaitsForTheWorkThatRuns) {
 // Works wait until Run().
 class Held final : public Background {
  public:
-  void Post(std::function<void()> work) override { works_.push_back(std::move(work)); }
+  void Post(std::packaged_task<void()> work) override { works_.push_back(std::move(work)); }
   std::size_t waiting() const { return works_.size(); }
   void Run() {
     while (!works_.empty()) {
@@ -60,7 +61,7 @@ class Held final : public Background {
   }
 
  private:
-  std::deque<std::function<void()>> works_;
+  std::deque<std::packaged_task<void()>> works_;
 };
 
 constexpr std::uint32_t kNodes = 66;  // Of two ports each: a large campaign
