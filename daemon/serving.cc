@@ -210,7 +210,7 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
   ASSIGN_OR_RETURN(const auto grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, with.events, watchers,
                                           with.agents, transport.grpc()));
-  if (otlp) otlp->Start([&] { return api::CollectMetrics(metrics()); }, grpc->address());
+  if (otlp) otlp->Start([metrics] { return api::CollectMetrics(metrics()); }, grpc->address());
   ASSIGN_OR_RETURN(std::vector<api::Page> rest_pages, AllPages(settings, pages, with.keys, gate));
   ASSIGN_OR_RETURN(const HttpFront rest, ListenRest(settings, call, std::move(rest_pages),
                                                     with.events, watchers, transport.http()));

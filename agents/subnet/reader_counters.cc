@@ -1,6 +1,7 @@
 // Counters of switch ports: which ones a switch has, and their values. Firmware of switches.
 #include <algorithm>
-#include <set>
+#include <map>
+#include <vector>
 
 #include "agents/subnet/reader.h"
 #include "proto/timestamps.h"

@@ -346,8 +346,7 @@ constexpr Family kFamilies[] = {
      "Notifications that wait for their receiver.", &NotificationsPending},
     {"fabric_otlp_exports_total", MetricType::Counter,
      "Requests to the OTLP collector, by signal and outcome: ok, partial (it rejected a part), "
-     "retry "
-     "(to be repeated), refused (not repeated).",
+     "retry (to be repeated), refused (not repeated).",
      &OtlpExports},
     {"fabric_otlp_dropped_total", MetricType::Counter,
      "Data points (signal metrics) and events (signal logs) that did not reach the OTLP collector.",

@@ -2,10 +2,12 @@
 
 #include <condition_variable>
 #include <deque>
-#include <mutex>
+#include <future>
 #include <stop_token>
 #include <thread>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace fabric::control {
 namespace {
@@ -16,7 +18,7 @@ class Thread final : public Background {
 
   void Post(std::packaged_task<void()> work) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       works_.push_back(std::move(work));
     }
     posted_.notify_one();
@@ -33,18 +35,19 @@ class Thread final : public Background {
 
   // Empty: the thread ends.
   std::packaged_task<void()> Next(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    if (!posted_.wait(lock, stop, [this] { return !works_.empty(); }) || stop.stop_requested())
+    MutexLock lock(mutex_);
+    if (!posted_.wait(lock, stop, [this]() REQUIRES(mutex_) { return !works_.empty(); }) ||
+        stop.stop_requested())
       return {};
     std::packaged_task<void()> work = std::move(works_.front());
     works_.pop_front();
     return work;
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any posted_;
-  std::deque<std::packaged_task<void()>>
-      works_;            // At most one for each campaign, and those that ended
+  // At most one for each campaign that runs, and the memory of those that have just ended.
+  std::deque<std::packaged_task<void()>> works_ GUARDED_BY(mutex_);
   std::jthread thread_;  // Last: it uses the others.
 };
 

@@ -279,7 +279,7 @@ class Explainer::Log {
                  Problem& problem) {
     using enum Hint::Weight;
     if (!fields.local_gid.empty() || !fields.remote_gid.empty()) problem.roce = true;
-    // A work request that was flushed failed after another one did, whatever its addresses are.
+    // A flushed request is the consequence of an earlier error. Its addresses show no cause.
     constexpr std::uint32_t kFlushed = 5;
     if (problem.status != nullptr && problem.status->number == kFlushed) return;
     // One line with a link-local GID outweighs others without.

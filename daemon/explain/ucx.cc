@@ -81,7 +81,8 @@ constexpr Message kUcxMessages[] = {
      .needle = "unhandled timeout error",
      .pattern = R"(UD endpoint .*unhandled timeout error)",
      .title = "the peer does not answer datagrams",
-     .meaning = "UCX connects by datagrams: from the first packet on, no answer arrived.",
+     .meaning = "UCX connects by datagrams. Mostly none of them was answered; a peer that ended "
+                "later gives the same line.",
      .causes = {kGidNotRoutable, kLinkUnstable, kPeerGone, kPfc}},
     {.id = "ucx_address_handle",
      .needle = "ibv_create_ah",

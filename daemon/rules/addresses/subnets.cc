@@ -141,13 +141,12 @@ std::optional<bool> HasOwnTable(const PortView& port, const Subnet& subnet) {
   if (!snapshot.routing().routes_known() || !snapshot.routing().rules_known()) return {};
   const v1::NetInterface* const netdev = FindNetdev(snapshot, port.port->netdev());
   if (netdev == nullptr) return {};
-  constexpr std::uint32_t kMainTable = 254;
   for (const std::string& address : netdev->addresses()) {
     if (fleet::ParseSubnet(address) != subnet) continue;
     const v1::IpRoute* const route =
         RouteFrom(snapshot, address.substr(0, address.find('/')), ToString(subnet));
-    return route != nullptr && route->netdev() == port.port->netdev() && route->has_table() &&
-           route->table() != kMainTable;
+    return route != nullptr && route->netdev() == port.port->netdev() &&
+           route != MainRouteTo(snapshot, ToString(subnet));
   }
   return {};
 }
@@ -171,14 +170,13 @@ struct Arp {
   std::optional<std::uint32_t> reverse_path;
   std::optional<bool> own_table;
 
-  // The port answers ARP requests for addresses of other ports. With arp_filter it answers only
-  // where packets from that address leave by it. Without a table of its own, few set arp_filter:
-  // a value that is not reported excuses a port only if it has one.
+  // The port answers ARP requests for addresses of other ports. With arp_filter it answers only if
+  // packets from that address leave by it, which needs a table of its own.
   Answer AnswersForOthers() const {
     if (!ignore) return Answer::kUnknown;
     if (*ignore >= 1) return Answer::kNo;
-    if (!filter) return own_table == true ? Answer::kUnknown : Answer::kYes;
-    return *filter == 0 ? Answer::kYes : WithoutTable();
+    if (filter && *filter == 0) return Answer::kYes;
+    return filter || own_table == false ? WithoutTable() : Answer::kUnknown;
   }
   // ARP requests of the port have the address of another port, because IP packets from that
   // address leave by it.

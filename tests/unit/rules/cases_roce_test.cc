@@ -66,7 +66,7 @@ TEST(Case, TheIndexThatEverybodyPinsIsAnotherOneHere) {
 }
 
 void SetArp(Node& node) {
-  for (const char* name : {"arp_ignore", "arp_announce"}) {
+  for (const char* name : {"arp_ignore", "arp_announce", "arp_filter"}) {
     v1::Sysctl& sysctl = *node.mutable_host()->add_sysctls();
     sysctl.set_name(Format("net.ipv4.conf.all.{}", name));
     sysctl.set_value("0");
