@@ -59,7 +59,8 @@ void ReadFunction(const Host& host, const Gaps& gaps, v1::PciFunction& function)
 Status InspectSensors(const Host& host, v1::NodeSnapshot& out) {
   std::set<std::string> cards;
   for (const v1::RdmaDevice& device : out.rdma_devices())
-    if (device.has_pci_address() && device.function().kind() == v1::FUNCTION_KIND_PHYSICAL)
+    if (device.has_pci_address() && (device.function().kind() == v1::FUNCTION_KIND_PHYSICAL ||
+                                     device.function().kind() == v1::FUNCTION_KIND_BOND))
       cards.insert(device.pci_address());
   for (v1::PciFunction& function : *out.mutable_pci_functions())
     if (cards.contains(function.address()))

@@ -18,7 +18,8 @@ bool IsNearGpu(const fleet::PortView& port) {
 }
 
 bool IsHardware(const Member& port) {
-  return port.port->device->function().kind() == v1::FUNCTION_KIND_PHYSICAL;
+  const v1::FunctionKind kind = port.port->device->function().kind();
+  return kind == v1::FUNCTION_KIND_PHYSICAL || kind == v1::FUNCTION_KIND_BOND;
 }
 
 // Guests see cards on the root bus, which has no link.

@@ -68,6 +68,9 @@ constexpr Rules kManyCnps = {"cnp_share_within_limit"};
 constexpr Rules kMissingCard = {"fabric_card_present", "fabric_port_count_equal"};
 constexpr Rules kUnusableCard = {"rdma_card_has_driver", "rdma_card_has_device"};
 constexpr Rules kFarGpu = {"gpu_near_nic"};
+constexpr Rules kOtherTopology = {"pci_topology_equal"};
+constexpr Rules kKernelParameters = {"kernel_command_line_equal"};
+constexpr Rules kIommuOfNode = {"iommu_equal"};
 constexpr Rules kRefusedModules = {"log_modules_fit"};
 constexpr Rules kMissingModules = {"peermem_loaded", "peermem_bound", "rdma_card_has_device",
                                    "rdma_device_present"};
@@ -86,6 +89,11 @@ constexpr Rules kPauseOfPort = {"pfc_excludes_global_pause", "global_pause_equal
                                 "pfc_instead_of_global_pause"};
 constexpr Rules kEcnOfPort = {"ecn_notified_on_data_priority", "ecn_obeyed_on_data_priority",
                               "port_ecn_enabled"};
+constexpr Rules kMapOfPort = {"pfc_covers_roce_dscp", "data_dscp_has_data_priority"};
+constexpr Rules kEtsOfPort = {"data_class_has_bandwidth", "ets_share_equal_on_rail",
+                              "ets_shares_sum_to_100", "data_class_apart"};
+constexpr Rules kSharedClass = {"data_class_apart"};
+constexpr Rules kEtsShares = {"ets_share_equal_on_rail"};
 constexpr Rules kBondSettings = {"bond_members_settings_equal"};
 
 constexpr Rules kRdmaMtu = {"mtu_equal_on_rail", "ib_mtu_full", "rdma_mtu_expected"};
@@ -202,6 +210,17 @@ constexpr CauseRule kCauseRules[] = {
      .causes = kEcnOfPort,
      .effects = kBondSettings,
      .counter = "ECN of bond members"},
+    {.why = "Another member of the bond has the expected map",
+     .causes = kMapOfPort,
+     .effects = kBondSettings,
+     .counter = "map of DSCP to priority of bond members"},
+    {.why = "Another member of the bond has the expected shares",
+     .causes = kEtsOfPort,
+     .effects = kBondSettings,
+     .counter = "ETS of bond members"},
+    {.why = "A priority that was moved to another class has the share of that class",
+     .causes = kSharedClass,
+     .effects = kEtsShares},
     {.why = "IPoIB cannot have larger packets than the port",
      .causes = kRdmaMtu,
      .effects = kIpoibSettings,
@@ -239,6 +258,14 @@ constexpr CauseRule kCauseRules[] = {
      .where = Where::kNode,
      .causes = kUnusableCard,
      .effects = kFarGpu},
+    {.why = "A GPU or a NIC in another slot than on equal nodes",
+     .where = Where::kNode,
+     .causes = kOtherTopology,
+     .effects = kFarGpu},
+    {.why = "Kernel parameters set the mode of the IOMMU",
+     .where = Where::kNode,
+     .causes = kKernelParameters,
+     .effects = kIommuOfNode},
     {.why = "A module that the kernel refuses to load is missing",
      .where = Where::kNode,
      .causes = kRefusedModules,

@@ -31,7 +31,7 @@ bool Concerns(int field, const CoverageFacts& kinds) {
   if (field == Expectations::kGpudirectFieldNumber || field == Expectations::kGpusFieldNumber ||
       field == Expectations::kGpuNicDistanceMaxFieldNumber)
     return kinds.gpus;
-  return kinds.roce || kinds.infiniband;
+  return kinds.ports;
 }
 
 void AddMissingExpectations(const CoverageFacts& facts, v1::Coverage& coverage) {
@@ -137,6 +137,7 @@ void CoverageIndex::Put(std::uint32_t node, const fleet::NodeView& view, const R
   kinds[kRates] = row.kinds[kRates];
   scratch_.assign(1, view.expectation);
   for (const fleet::PortView& port : view.ports) {
+    kinds[kPorts] = kinds[kPorts] || (port.rail && IsUp(port));
     kinds[kRoce] = kinds[kRoce] || CarriesRoce(port);
     kinds[kInfiniband] = kinds[kInfiniband] || IsActiveInfiniband(port);
     if (scratch_.back() != port.expectation) scratch_.push_back(port.expectation);
@@ -174,6 +175,7 @@ void CoverageIndex::Remove(std::uint32_t node) {
 }
 
 void CoverageIndex::AddKinds(const Kinds& kinds, CoverageFacts& facts) {
+  facts.ports = facts.ports || kinds[kPorts];
   facts.roce = facts.roce || kinds[kRoce];
   facts.infiniband = facts.infiniband || kinds[kInfiniband];
   facts.gpus = facts.gpus || kinds[kGpus];

@@ -22,7 +22,8 @@ std::size_t NumberOf(const Rule& rule);  // Slow: once for each rule
 
 // What nodes have that expectations can be about, and what a profile expects of them.
 struct CoverageFacts {
-  RuleSet judged;  // Rules with a verdict
+  RuleSet judged;      // Rules with a verdict
+  bool ports = false;  // Of the fabric, with a link: also iWARP, and cards of clouds
   bool roce = false;
   bool infiniband = false;
   bool gpus = false;
@@ -48,7 +49,7 @@ class CoverageIndex {
   void AddOf(std::uint32_t node, CoverageFacts& facts) const;
 
  private:
-  enum Kind : std::uint8_t { kRoce, kInfiniband, kGpus, kRates, kKinds };
+  enum Kind : std::uint8_t { kPorts, kRoce, kInfiniband, kGpus, kRates, kKinds };
   using Kinds = std::bitset<kKinds>;
   struct Row {
     RuleSet settings;

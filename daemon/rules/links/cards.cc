@@ -21,9 +21,9 @@ bool IsFabricPort(const PortView& port) {
 // A card that carries NFS or the default route today is not missing from the fabric.
 bool IsPortOfCard(const PortView& port) {
   const v1::FunctionClass& function = port.device->function();
-  return IsFabricPort(port) || (function.kind() == v1::FUNCTION_KIND_PHYSICAL &&
-                                (function.role() == v1::FUNCTION_ROLE_STORAGE ||
-                                 function.role() == v1::FUNCTION_ROLE_MANAGEMENT));
+  return IsFabricPort(port) ||
+         (IsHardware({.port = &port}) && (function.role() == v1::FUNCTION_ROLE_STORAGE ||
+                                          function.role() == v1::FUNCTION_ROLE_MANAGEMENT));
 }
 
 // Not a fabric card today.

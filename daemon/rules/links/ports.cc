@@ -26,10 +26,18 @@ bool IsActive(const v1::Port& port) {
   return port.state() == v1::PORT_STATE_ACTIVE && HasLink(port);
 }
 
+// RoCE has a GID for each address of the netdev and of the VLANs above it.
+bool HasRoutableGid(const PortView& port) {
+  return IsHardware({.port = &port}) && port.port->link_layer() == v1::LINK_LAYER_ETHERNET &&
+         std::ranges::any_of(port.port->gids(), [](const v1::Gid& gid) {
+           return !gid.link_local() && (!gid.ipv4().empty() || gid.has_ipv6());
+         });
+}
+
 // The port has a link, or its netdev has a routable address.
 bool LooksUsed(const PortView& port) {
   const auto is_routable = [](const std::string& address) { return !address.starts_with("fe80"); };
-  return HasLink(*port.port) ||
+  return HasLink(*port.port) || HasRoutableGid(port) ||
          (port.netdev != nullptr && std::any_of(port.netdev->addresses().begin(),
                                                 port.netdev->addresses().end(), is_routable));
 }
@@ -195,7 +203,7 @@ void JudgeState(const Member& member, const GroupSummary& kind, Verdicts& out) {
     Fail(port, Format("{} ports of rail {} are ACTIVE", ToText(kind.shown[0]), port.rail->value()),
          out);
   } else if (LooksUsed(port)) {
-    Fail(port, HasLink(*port.port) ? "it has a link" : "its netdev has an address", out);
+    Fail(port, HasLink(*port.port) ? "it has a link" : "it has an address", out);
   } else if (auto basis = NeededByGpus(*member.node, port)) {
     Fail(port, *std::move(basis), out);
   } else if (auto expected = NeededByProfile(*member.node, port)) {

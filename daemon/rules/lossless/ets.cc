@@ -66,6 +66,32 @@ void JudgeSum(const PortView& port, const v1::Ets& ets, Verdicts& out) {
          ScaleEtsShares(port), out);
 }
 
+// Lossy priorities that share the traffic class of RoCE data: "0,1,2".
+PriorityMask LossyInClass(const v1::Ets& ets, std::uint32_t traffic_class, PriorityMask lossless) {
+  PriorityMask lossy;
+  for (std::uint32_t priority = 0; priority < kClasses; ++priority)
+    if (!lossless.Has(priority) && ClassOf(ets, priority) == traffic_class) lossy.Add(priority);
+  return lossy;
+}
+
+void JudgeClassApart(const PortView& port, const v1::Ets& ets, Verdicts& out) {
+  const auto priority = DataPriority(port);
+  const auto lossless = PfcMask(port);
+  // A card with one class cannot keep them apart.
+  if (!priority || !lossless || !lossless->Has(*priority) || ets.capability() == 1) return;
+  const auto traffic_class = ClassOf(ets, *priority);
+  if (!traffic_class) return;
+  const PriorityMask lossy = LossyInClass(ets, *traffic_class, *lossless);
+  if (lossy.empty()) return out.Pass();
+  FailOn(port,
+         {.what = Format("lossy priorities in class {} of priority {}", *traffic_class, *priority),
+          .expected = "none",
+          .seen = ToText(lossy),
+          .source = QosSource(port),
+          .basis = "PFC of the priority"},
+         MoveToOwnClass(port, *priority), out);
+}
+
 template <class Judge>
 void ForRoceEts(const fleet::NodeView& node, Judge judge) {
   ForRocePorts(node, [&](const PortView& port) {
@@ -76,6 +102,11 @@ void ForRoceEts(const fleet::NodeView& node, Judge judge) {
 
 void EvaluateEtsShare(const fleet::NodeView& node, Verdicts& out) {
   ForRoceEts(node, [&](const PortView& port, const v1::Ets& ets) { JudgeShare(port, ets, out); });
+}
+
+void EvaluateClassApart(const fleet::NodeView& node, Verdicts& out) {
+  ForRoceEts(node,
+             [&](const PortView& port, const v1::Ets& ets) { JudgeClassApart(port, ets, out); });
 }
 
 void EvaluateSum(const fleet::NodeView& node, Verdicts& out) {
@@ -126,6 +157,24 @@ constexpr EqualityRule kShares[] = {{.what = "ETS share of RoCE data",
                                      .remedies = SetShare}};
 
 }  // namespace
+
+extern const Rule data_class_apart = {
+    .id = "data_class_apart",
+    .title = "The lossless priority of RoCE data does not share its traffic class with lossy ones",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "A traffic class is a queue of the card. A pause frame for the lossless priority stops the "
+        "queue, and with it all other traffic of the class. That traffic also takes its share of "
+        "the bandwidth from RoCE.",
+    .source = "IEEE 802.1Qaz (ETS); kernel include/uapi/linux/dcbnl.h (struct ieee_ets, prio_tc)",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber,
+                v1::Expectations::kPfcPrioritiesFieldNumber},
+    .reads = {{.field = Field::kEts, .applies = IsRoceInUse}},
+    .fix = "dcb ets set dev NETDEV prio-tc PRIORITY:CLASS",
+    .evaluate_node = EvaluateClassApart,
+};
 
 extern const Rule data_class_has_bandwidth = {
     .id = "data_class_has_bandwidth",

@@ -157,4 +157,21 @@ std::vector<v1::Remedy> SetEtsStrict(const PortView& port, std::uint32_t priorit
                         priority, *own, *present, ToText(others)))};
 }
 
+std::vector<v1::Remedy> MoveToOwnClass(const PortView& port, std::uint32_t priority) {
+  constexpr std::uint32_t kHalf = 50;
+  const auto now = PlanOf(port);
+  const v1::Ets& ets = DcbOf(port)->ets();
+  const auto present = ClassOf(ets, priority);
+  const auto own = FreeClass(ets, priority);
+  if (!now || !present || !own || *own >= now->shares.size())
+    return {Advice(Format("Give priority {} a traffic class of its own.", priority))};
+  EtsPlan plan = *now;
+  plan.algorithms[*own] = kTsaEts;
+  plan.shares[*own] = kHalf;
+  Scale(plan, *own, kAllBandwidth - kHalf);
+  return {SetEts(port, Format("prio-tc {}:{} {}", priority, *own, EtsWords(plan, std::nullopt)),
+                 *now, Format("prio-tc {}:{} ", priority, *present),
+                 "The other classes share the other half. Set the same on all ports of the rail.")};
+}
+
 }  // namespace fabric::rules

@@ -35,6 +35,8 @@ std::vector<v1::Remedy> SetEtsShare(const fleet::PortView& port, std::uint32_t t
                                     std::uint32_t percent);
 // Scales the shares of all classes so that they add up to 100.
 std::vector<v1::Remedy> ScaleEtsShares(const fleet::PortView& port);
+// Gives the priority a free traffic class with half of the bandwidth.
+std::vector<v1::Remedy> MoveToOwnClass(const fleet::PortView& port, std::uint32_t priority);
 // Strict priority for the traffic class of a priority. Strict classes go before all others, so the
 // priority gets a class of its own first if other priorities share its class.
 std::vector<v1::Remedy> SetEtsStrict(const fleet::PortView& port, std::uint32_t priority);

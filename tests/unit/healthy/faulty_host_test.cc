@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "proto/names.h"
+#include "tests/unit/healthy/host_faults.h"
 #include "tests/unit/healthy/host_kinds.h"
 #include "tests/unit/rules/judged.h"
 
@@ -14,305 +15,11 @@ namespace fabric::rules {
 namespace {
 
 using testing::HealthyFleets;
+using testing::HostFault;
+using testing::HostFaults;
 using testing::HostFleet;
 using Fleet = std::vector<v1::NodeSnapshot>;
 using Node = v1::NodeSnapshot;
-
-v1::RdmaDevice* Device(Node& node) {
-  for (v1::RdmaDevice& device : *node.mutable_rdma_devices())
-    for (const v1::Port& port : device.ports())
-      if (port.state() == v1::PORT_STATE_ACTIVE) return &device;
-  return nullptr;
-}
-
-v1::Port* Port(Node& node) {
-  v1::RdmaDevice* device = Device(node);
-  return device ? device->mutable_ports(0) : nullptr;
-}
-
-v1::NetInterface* Named(Node& node, const std::string& name) {
-  for (v1::NetInterface& netdev : *node.mutable_net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
-
-v1::NetInterface* Netdev(Node& node) {
-  const v1::Port* port = Port(node);
-  return port ? Named(node, port->netdev()) : nullptr;
-}
-
-// The netdev that has the settings: the first member of a bond.
-v1::NetInterface* Settings(Node& node) {
-  v1::NetInterface* netdev = Netdev(node);
-  while (netdev && !netdev->has_dcb() && netdev->lowers_size() > 0)
-    netdev = Named(node, netdev->lowers(0));
-  return netdev && netdev->has_dcb() && netdev->dcb().pfc().enabled_mask() != 0 ? netdev : nullptr;
-}
-
-v1::PciFunction* Function(Node& node) {
-  const v1::RdmaDevice* device = Device(node);
-  if (!device) return nullptr;
-  for (v1::PciFunction& function : *node.mutable_pci_functions())
-    if (function.address() == device->pci_address()) return &function;
-  return nullptr;
-}
-
-constexpr std::size_t kCardLength = 10;  // Of "0000:17:00", which all functions of a card share
-
-void Erase(auto& list, const auto& is_gone) {
-  for (int i = list.size(); i-- > 0;)
-    if (is_gone(list[i])) list.DeleteSubrange(i, 1);
-}
-
-// The RDMA device and its netdev are gone; the PCI function is still there.
-bool RemoveDevice(Node& node) {
-  const v1::RdmaDevice* found = Device(node);
-  if (!found) return false;
-  const v1::RdmaDevice device = *found;
-  Erase(*node.mutable_net_interfaces(),
-        [&](const auto& netdev) { return netdev.pci_address() == device.pci_address(); });
-  Erase(*node.mutable_gpu_nic_paths(),
-        [&](const auto& path) { return path.device() == device.name(); });
-  Erase(*node.mutable_rdma_devices(),
-        [&](const auto& other) { return other.name() == device.name(); });
-  return true;
-}
-
-struct Fault {
-  const char* what;
-  bool (*inject)(Node&);  // False: this kind of host cannot have it.
-};
-
-constexpr Fault kFaults[] = {
-    {"link down",
-     [](Node& n) {
-       v1::Port* port = Port(n);
-       v1::NetInterface* netdev = Netdev(n);
-       if (!port) return false;
-       port->set_state(v1::PORT_STATE_DOWN);
-       port->set_physical_state(v1::PHYSICAL_STATE_POLLING);
-       if (netdev) {
-         netdev->set_carrier(false);
-         netdev->set_oper_state(v1::OPER_STATE_DOWN);
-         netdev->clear_speed_bps();
-       }
-       return true;
-     }},
-    {"half rate",
-     [](Node& n) {
-       v1::Port* port = Port(n);
-       if (!port) return false;
-       port->set_rate_bps(port->rate_bps() / 2);
-       v1::NetInterface* netdev = Netdev(n);
-       if (netdev && netdev->has_speed_bps()) netdev->set_speed_bps(netdev->speed_bps() / 2);
-       return true;
-     }},
-    {"small MTU",
-     [](Node& n) {
-       v1::NetInterface* netdev = Netdev(n);
-       v1::Port* port = Port(n);
-       if (!netdev || netdev->mtu_bytes() < 4000) return false;
-       netdev->set_mtu_bytes(port->link_layer() == v1::LINK_LAYER_INFINIBAND ? 2044 : 1500);
-       port->set_active_mtu_bytes(port->link_layer() == v1::LINK_LAYER_INFINIBAND ? 2048 : 1024);
-       return true;
-     }},
-    {"PFC off",
-     [](Node& n) {
-       v1::NetInterface* netdev = Settings(n);
-       if (netdev) netdev->mutable_dcb()->mutable_pfc()->set_enabled_mask(0);
-       return netdev != nullptr;
-     }},
-    {"PFC on another priority",
-     [](Node& n) {
-       v1::NetInterface* netdev = Settings(n);
-       if (netdev) netdev->mutable_dcb()->mutable_pfc()->set_enabled_mask(0x10);
-       return netdev != nullptr;
-     }},
-    {"trust PCP",
-     [](Node& n) {
-       v1::NetInterface* netdev = Settings(n);
-       if (!netdev) return false;
-       netdev->mutable_dcb()->set_trust(v1::TRUST_PCP);
-       netdev->mutable_dcb()->clear_app();
-       netdev->mutable_dcb()->clear_dscp_to_priority();
-       return true;
-     }},
-    {"global pause",
-     [](Node& n) {
-       v1::NetInterface* netdev = Settings(n);
-       if (!netdev) return false;
-       netdev->mutable_global_pause()->set_rx(true);
-       netdev->mutable_global_pause()->set_tx(true);
-       return true;
-     }},
-    {"other firmware",
-     [](Node& n) {
-       v1::RdmaDevice* device = Device(n);
-       if (!device || !device->has_firmware()) return false;
-       device->set_firmware("1.2.3");
-       return true;
-     }},
-    {"other kernel",
-     [](Node& n) {
-       if (n.node().kernel_release().empty()) return false;
-       n.mutable_node()->set_kernel_release("4.18.0-1.el8");
-       return true;
-     }},
-    {"card vanished",
-     [](Node& n) {
-       const v1::RdmaDevice* device = Device(n);
-       if (!device) return false;
-       const std::string card = device->pci_address().substr(0, kCardLength);
-       const auto is_of_card = [&](const auto& of) { return of.pci_address().starts_with(card); };
-       Erase(*n.mutable_pci_functions(),
-             [&](const auto& function) { return function.address().starts_with(card); });
-       Erase(*n.mutable_net_interfaces(), is_of_card);
-       for (const v1::RdmaDevice& gone : n.rdma_devices())
-         if (is_of_card(gone))
-           Erase(*n.mutable_gpu_nic_paths(),
-                 [&](const auto& path) { return path.device() == gone.name(); });
-       Erase(*n.mutable_rdma_devices(), is_of_card);
-       return true;
-     }},
-    {"card without driver",
-     [](Node& n) {
-       v1::PciFunction* function = Function(n);
-       if (!function) return false;
-       function->clear_driver();
-       return RemoveDevice(n);
-     }},
-    {"driver without RDMA device", [](Node& n) { return Function(n) && RemoveDevice(n); }},
-    {"half of the lanes",
-     [](Node& n) {
-       v1::PciFunction* function = Function(n);
-       if (!function || function->link().width() < 8) return false;
-       function->mutable_link()->set_width(function->link().width() / 2);
-       return true;
-     }},
-    {"half of the PCIe speed",
-     [](Node& n) {
-       v1::PciFunction* function = Function(n);
-       if (!function || !function->has_link()) return false;
-       function->mutable_link()->set_speed_megatransfers_per_second(8000);
-       return true;
-     }},
-    {"fatal PCIe error",
-     [](Node& n) {
-       v1::PciFunction* function = Function(n);
-       if (!function) return false;
-       function->set_aer_fatal(1);
-       return true;
-     }},
-    {"locked memory limited",
-     [](Node& n) {
-       if (!Device(n)) return false;
-       for (v1::MemoryLimit* limit : {n.mutable_host()->mutable_default_user_memlock(),
-                                      n.mutable_job()->mutable_memlock()}) {
-         limit->set_unlimited(false);
-         limit->set_soft_bytes(65536);
-         limit->set_hard_bytes(65536);
-       }
-       return true;
-     }},
-    {"address lost",
-     [](Node& n) {
-       v1::NetInterface* netdev = Netdev(n);
-       v1::Port* port = Port(n);
-       if (!netdev || port->link_layer() != v1::LINK_LAYER_ETHERNET || port->gids_size() < 2)
-         return false;
-       netdev->clear_addresses();
-       Erase(*port->mutable_gids(), [](const v1::Gid& gid) { return !gid.link_local(); });
-       return true;
-     }},
-    {"GPU without driver",
-     [](Node& n) {
-       if (n.gpus_size() == 0) return false;
-       n.mutable_gpus(0)->clear_driver();
-       for (v1::PciFunction& function : *n.mutable_pci_functions())
-         if (function.address() == n.gpus(0).pci_address()) function.clear_driver();
-       return true;
-     }},
-    {"GPU vanished",
-     [](Node& n) {
-       if (n.gpus_size() < 2) return false;
-       const std::string address = n.gpus(0).pci_address();
-       Erase(*n.mutable_pci_functions(),
-             [&](const auto& function) { return function.address() == address; });
-       Erase(*n.mutable_gpu_nic_paths(), [&](const auto& path) { return path.gpu() == address; });
-       n.mutable_gpus()->DeleteSubrange(0, 1);
-       return true;
-     }},
-    {"GIDs in another order",
-     [](Node& n) {
-       v1::Port* port = Port(n);
-       if (!port || port->link_layer() != v1::LINK_LAYER_ETHERNET) return false;
-       bool any = false;
-       for (v1::Gid& gid : *port->mutable_gids()) {
-         if (gid.link_local()) continue;
-         gid.set_index(gid.index() + 2);
-         any = true;
-       }
-       return any && port->gids().size() > 1;
-     }},
-    {"two ports in one subnet",
-     [](Node& n) {
-       const v1::RdmaDevice* first = Device(n);
-       const v1::NetInterface* from = Netdev(n);
-       if (!first || !from || from->addresses().empty() ||
-           first->ports(0).link_layer() != v1::LINK_LAYER_ETHERNET)
-         return false;
-       for (v1::RdmaDevice& device : *n.mutable_rdma_devices()) {
-         v1::NetInterface* netdev = Named(n, device.ports(0).netdev());
-         if (device.name() == first->name() || !netdev || netdev->addresses().empty() ||
-             device.function().kind() != v1::FUNCTION_KIND_PHYSICAL)
-           continue;
-         const std::string subnet = from->addresses(0).substr(0, from->addresses(0).rfind('.'));
-         netdev->set_addresses(0, Format("{}.{}/24", subnet, 200 + n.node().name().size()));
-         return true;
-       }
-       return false;
-     }},
-    {"ACS redirects at the ports of a switch",
-     [](Node& n) {
-       for (v1::GpuNicPath& path : *n.mutable_gpu_nic_paths()) {
-         if (path.distance() != v1::PCI_DISTANCE_PIX || path.bridges().empty()) continue;
-         path.add_acs_redirects(path.bridges(0));
-         for (v1::PciFunction& function : *n.mutable_pci_functions()) {
-           if (function.address() != path.bridges(0)) continue;
-           function.mutable_acs()->set_control(0x1d);
-           function.mutable_acs()->set_redirects(true);
-         }
-         return true;
-       }
-       return false;
-     }},
-    {"port of a virtual function down",
-     [](Node& n) {
-       for (v1::RdmaDevice& device : *n.mutable_rdma_devices()) {
-         if (device.function().kind() != v1::FUNCTION_KIND_VIRTUAL ||
-             device.ports(0).link_layer() != v1::LINK_LAYER_INFINIBAND)
-           continue;
-         device.mutable_ports(0)->set_state(v1::PORT_STATE_DOWN);
-         device.mutable_ports(0)->set_lid(0xffff);
-         return true;
-       }
-       return false;
-     }},
-    {"all RDMA devices vanished",
-     [](Node& n) {
-       if (n.rdma_devices_size() == 0) return false;
-       while (n.rdma_devices_size() > 0) {
-         const std::string address = n.rdma_devices(0).pci_address();
-         const auto is_here = [&](const auto& of) { return of.pci_address() == address; };
-         Erase(*n.mutable_net_interfaces(), is_here);
-         Erase(*n.mutable_pci_functions(),
-               [&](const auto& function) { return function.address() == address; });
-         n.mutable_rdma_devices()->DeleteSubrange(0, 1);
-       }
-       n.clear_gpu_nic_paths();
-       return true;
-     }},
-};
 
 // FAIL without another cause, or UNKNOWN: "port_active n1/mlx5_0/1: port is DOWN".
 std::vector<std::string> Found(const Fleet& nodes, v1::Verdict verdict) {
@@ -347,11 +54,12 @@ constexpr Silence kSilences[] = {
     {"Azure MANA", "half of the PCIe speed"},
     // Containers and guests may have the addresses, on the virtual functions.
     {"ConnectX-7 with virtual functions", "address lost"},
+    {"ConnectX-7 with virtual functions", "RoCE v1 only"},
     // Kernels are compared on nodes with RDMA.
     {"no RDMA", "other kernel"},
 };
 
-bool IsSilent(const HostFleet& fleet, const Fault& fault) {
+bool IsSilent(const HostFleet& fleet, const HostFault& fault) {
   return std::ranges::any_of(kSilences, [&](const Silence& silence) {
     return silence.kind == fleet.kind.name && silence.fault == fault.what;
   });
@@ -360,7 +68,7 @@ bool IsSilent(const HostFleet& fleet, const Fault& fault) {
 // One failing finding, about this node. UNKNOWN suffices where the kind of the host is not known.
 TEST(FaultyHost, HasOneFindingAndItsEqualsHaveNone) {
   for (const HostFleet& fleet : HealthyFleets()) {
-    for (const Fault& fault : kFaults) {
+    for (const HostFault& fault : HostFaults()) {
       Fleet nodes = fleet.nodes;
       if (!fault.inject(nodes[0])) continue;
       std::vector<std::string> found = Found(nodes, v1::VERDICT_FAIL);
@@ -380,17 +88,84 @@ TEST(FaultyHost, HasOneFindingAndItsEqualsHaveNone) {
   }
 }
 
+// The drivers of all hosts report the setting. Otherwise, two of three hosts are a majority.
+bool HasSetting(Fleet nodes, const HostFault& fault) {
+  return std::ranges::all_of(nodes, [&](Node& node) { return fault.inject(node); });
+}
+
 // Half of the fleet has one fault, or two hosts have different ones.
 TEST(FaultyHosts, DoNotAccuseTheirEquals) {
   for (const HostFleet& fleet : HealthyFleets()) {
-    for (std::size_t i = 0; i < std::size(kFaults); ++i) {
-      for (const std::size_t j : {i, (i + 7) % std::size(kFaults)}) {
+    for (std::size_t i = 0; i < HostFaults().size(); ++i) {
+      for (const std::size_t j : {i, (i + 7) % HostFaults().size()}) {
         Fleet nodes = fleet.nodes;
-        if (!kFaults[i].inject(nodes[0]) || !kFaults[j].inject(nodes[1])) continue;
+        if (!HostFaults()[i].inject(nodes[0]) || !HostFaults()[j].inject(nodes[1])) continue;
+        if (!HasSetting(fleet.nodes, HostFaults()[i])) continue;
         for (const std::string& line : Found(nodes, v1::VERDICT_FAIL))
           EXPECT_FALSE(IsAbout(nodes[2], line) || IsAbout(nodes[3], line))
-              << fleet.kind.name << ": " << kFaults[i].what << ", " << kFaults[j].what << ": "
-              << line;
+              << fleet.kind.name << ": " << HostFaults()[i].what << ", " << HostFaults()[j].what
+              << ": " << line;
+      }
+    }
+  }
+}
+
+// What every host of a fleet may have on purpose. The coverage lists the expectation as missing, so
+// that it suggests a profile.
+struct Accepted {
+  std::string_view fault;
+  std::string_view expectation = {};  // Empty: no profile can set it
+  std::string_view kind = {};         // Empty: all
+};
+
+constexpr Accepted kAccepted[] = {
+    {"half rate", "rate_bps"},
+    {"other firmware", "firmware"},
+    {"other kernel", "kernel_release"},
+    {"card vanished", "fabric_ports"},
+    {"GPU vanished", "gpus"},
+    {"another subnet prefix", "subnet_prefix"},
+    {"PFC on another priority", "pfc_priorities"},
+    {"DSCP 26 to a lossy priority", "data_dscp"},
+    {"clock not synchronized", "time_offset_max_us"},
+    {"IOMMU translates", "iommu_type"},
+    // TCP finds the MTU of the path.
+    {"small MTU", {}, "Intel E810, iWARP"},
+    // Current NCCL finds the index itself.
+    {"GIDs in another order"},
+    // Containers and guests may have the addresses, on the virtual functions.
+    {"RoCE v1 only", {}, "ConnectX-7 with virtual functions"},
+    {"address lost", {}, "ConnectX-7 with virtual functions"},
+};
+
+const Accepted* AcceptedIn(const HostFleet& fleet, const HostFault& fault) {
+  const auto found = std::ranges::find_if(kAccepted, [&](const Accepted& accepted) {
+    return accepted.fault == fault.what &&
+           (accepted.kind.empty() || accepted.kind == fleet.kind.name);
+  });
+  return found == std::end(kAccepted) ? nullptr : found;
+}
+
+bool IsReported(const Fleet& nodes) {
+  if (!Found(nodes, v1::VERDICT_FAIL).empty()) return true;
+  return std::ranges::any_of(Found(nodes, v1::VERDICT_UNKNOWN),
+                             [&](const std::string& line) { return IsAbout(nodes[0], line); });
+}
+
+// Every host has the fault, so that a comparison shows nothing.
+TEST(FaultyFleet, IsReportedOrLacksAnExpectation) {
+  for (const HostFleet& fleet : HealthyFleets()) {
+    for (const HostFault& fault : HostFaults()) {
+      Fleet nodes = fleet.nodes;
+      if (!std::ranges::all_of(nodes, [&](Node& node) { return fault.inject(node); })) continue;
+      if (IsReported(nodes)) continue;
+      const Accepted* const accepted = AcceptedIn(fleet, fault);
+      if (accepted == nullptr) {
+        ADD_FAILURE() << fleet.kind.name << ": " << fault.what;
+      } else if (!accepted->expectation.empty()) {
+        EXPECT_THAT(JudgeWithCauses(nodes).coverage.expectations_missing(),
+                    ::testing::Contains(accepted->expectation))
+            << fleet.kind.name << ": " << fault.what;
       }
     }
   }

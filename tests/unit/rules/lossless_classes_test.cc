@@ -171,8 +171,9 @@ TEST(CnpClassIsStrict, WantsStrictWhereTheProfileDoes) {
   DcbOf(nodes[0]).clear_ets();
   EXPECT_THAT(
       Unknowns(nodes, Expecting(expect)),
-      ElementsAre("cnp_class_is_strict n1/mlx5_0/1", "data_class_has_bandwidth n1/mlx5_0/1",
-                  "ets_share_equal_on_rail n1/mlx5_0/1", "ets_shares_sum_to_100 n1/mlx5_0/1"));
+      ElementsAre("cnp_class_is_strict n1/mlx5_0/1", "data_class_apart n1/mlx5_0/1",
+                  "data_class_has_bandwidth n1/mlx5_0/1", "ets_share_equal_on_rail n1/mlx5_0/1",
+                  "ets_shares_sum_to_100 n1/mlx5_0/1"));
 }
 
 struct Number {

@@ -47,7 +47,7 @@ TEST(AllRules, DeclareWhatTheyRead) {
       "ipoib_netdev_up",
       // Other rules report their inputs: roce_v2_gid_present and pfc_equal_on_rail.
       "duplicate_gid", "gid_family_expected", "gid_index_equal_on_rail", "lossless_class_somewhere",
-      "pfc_on_data_priority", "pfc_within_capability",
+      "lossless_class_equal_between_rails", "pfc_on_data_priority", "pfc_within_capability",
       // An entry that was not set is absent.
       "roce_app_priority_has_pfc", "vlan_egress_priority", "traffic_class_carries_data_dscp"};
   for (const Rule* rule : AllRules())
