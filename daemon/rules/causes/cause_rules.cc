@@ -80,6 +80,9 @@ constexpr Rules kSmallRdmaMtu = {"rdma_mtu_of_fast_link"};
 
 constexpr Rules kSplitBond = {"bond_within_one_card"};
 constexpr Rules kBondMembers = {"bond_members_active"};
+constexpr Rules kSlowMember = {"bond_member_speeds_equal"};
+constexpr Rules kRateOfPort = {"link_rate_expected", "link_speed_equal_on_rail",
+                               "link_speed_equal_in_node"};
 
 // Settings of the first member of a bond, compared with other nodes or with the profile.
 constexpr Rules kPfcOfPort = {"pfc_equal_on_rail", "pfc_on_data_priority",
@@ -246,6 +249,9 @@ constexpr CauseRule kCauseRules[] = {
      .where = Where::kNode,
      .causes = kSplitBond,
      .effects = kBondMembers},
+    {.why = "The rate of a bond is that of its members",
+     .causes = kSlowMember,
+     .effects = kRateOfPort},
     {.why = "A card without a driver or an RDMA device has no port",
      .where = Where::kNode,
      .causes = kUnusableCard,

@@ -129,6 +129,8 @@ constexpr Accepted kAccepted[] = {
     {"DSCP 26 to a lossy priority", "data_dscp"},
     {"clock not synchronized", "time_offset_max_us"},
     {"IOMMU translates", "iommu_type"},
+    // One of two GPUs is near its NIC: nothing says which of them is usual.
+    {"GPU below another socket", "gpu_nic_distance_max", "a bond of each card"},
     // TCP finds the MTU of the path.
     {"small MTU", {}, "Intel E810, iWARP"},
     // Current NCCL finds the index itself.

@@ -302,6 +302,92 @@ void InfinibandVirtualFunctions(HostTree& host) {
   }
 }
 
+void BroadcomBond(HostTree& host) {
+  for (int i = 0; i < 2; ++i)
+    host.Add({.address = Format("0000:17:00.{}", i),
+              .vendor = "14e4",
+              .device = "1760",
+              .driver = "bnxt_en",
+              .rdma = i == 0 ? "bnxt_re_bond0" : "",
+              .netdev = Format("ens1f{}np{}", i, i),
+              .rate = "200 Gb/sec (4X HDR)",
+              .gigabits = 200,
+              .port_name = Format("p{}", i),
+              .bond = "bond0"});
+  host.AddBond("bond0", "bond0.100");
+}
+
+// Each card is a rail, with its two ports in a bond. GPUs are below the same switches.
+void BondOfEachCard(HostTree& host) {
+  for (int card = 0; card < 2; ++card) {
+    const auto at = [&](int bus, int slot) {
+      return Format("0000:{:02x}:{:02x}.0", 0x15 + 0x10 * card + bus, slot);
+    };
+    const std::string bond = Format("bond{}", card);
+    for (int i = 0; i < 2; ++i)
+      host.Add({.address = Format("0000:{:02x}:00.{}", 0x18 + 0x10 * card, i),
+                .vendor = "15b3",
+                .device = "101d",
+                .driver = "mlx5_core",
+                .rdma = i == 0 ? Format("mlx5_bond_{}", card) : "",
+                .netdev = Format("ens{}f{}np{}", card + 1, i, i),
+                .rate = "200 Gb/sec (4X HDR)",
+                .gigabits = 200,
+                .bridges = {at(0, 1), at(1, 0), at(2, 0)},
+                .board = "MT_0000000359",
+                .port_name = Format("p{}", i),
+                .bond = bond});
+    host.AddBond(bond, bond + ".100")
+        .AddGpu(at(4, 0), "10de", "2330", "nvidia", {at(0, 1), at(1, 0), at(2, 1)});
+  }
+}
+
+// Both ports of each card are in use, for two planes of the fabric.
+void TwoPlanes(HostTree& host) {
+  for (int card = 0; card < 2; ++card)
+    for (int i = 0; i < 2; ++i) {
+      Nic nic = ConnectX7(card);
+      nic.address = Format("0000:{:02x}:00.{}", 0x17 + 0x10 * card, i);
+      nic.rdma = Format("mlx5_{}", 2 * card + i);
+      nic.netdev = Format("ens{}f{}np{}", card + 1, i, i);
+      nic.port_name = Format("p{}", i);
+      nic.rate = "200 Gb/sec (4X HDR)";
+      nic.gigabits = 200;
+      host.Add(nic);
+    }
+}
+
+// InfiniBand below switches with the GPUs, and two Ethernet cards for storage, of which one is
+// used.
+void LargeGpuNode(HostTree& host) {
+  for (int i = 0; i < 8; ++i) {
+    const auto at = [&](int bus, int slot) {
+      return Format("0000:{:02x}:{:02x}.0", 0x15 + 0x10 * i + bus, slot);
+    };
+    Nic nic = AsInfiniband(ConnectX7(i));
+    nic.address = at(3, 0);
+    nic.netdev = Format("ibp{}s0", 0x18 + 0x10 * i);
+    nic.bridges = {at(0, 1), at(1, 0), at(2, 0)};
+    host.Add(nic).AddGpu(at(4, 0), "10de", "2330", "nvidia", {at(0, 1), at(1, 0), at(2, 1)});
+  }
+  for (int i = 0; i < 2; ++i)
+    host.Add({.address = Format("0000:{:02x}:00.0", 0xa1 + 0x10 * i),
+              .vendor = "15b3",
+              .device = "101d",
+              .driver = "mlx5_core",
+              .rdma = Format("mlx5_{}", 8 + i),
+              .netdev = Format("ens{}np0", 11 + i),
+              .rate = i == 0 ? "100 Gb/sec (4X EDR)" : "40 Gb/sec (4X QDR)",
+              .gigabits = 100,
+              .mtu = 1500,
+              .up = i == 0,
+              .dcb = false,
+              .board = "MT_0000000359",
+              .port_name = "p0"});
+  host.File("proc/mounts",
+            "10.9.0.200:/data /data nfs4 rw,vers=4.2,proto=tcp,port=2049,addr=10.9.0.200 0 0");
+}
+
 struct Builder {
   HostKind kind;
   void (*build)(HostTree&);
@@ -326,7 +412,11 @@ constexpr Builder kBuilders[] = {
     {{"one NIC, no GPU"}, LoneNic},
     {{"hypervisor"}, Hypervisor},
     {{"GPUs and NICs below switches"}, SwitchedGpus},
-    {{"InfiniBand with virtual functions"}, InfinibandVirtualFunctions}};
+    {{"InfiniBand with virtual functions"}, InfinibandVirtualFunctions},
+    {{"Broadcom Thor2, bond"}, BroadcomBond},
+    {{"a bond of each card"}, BondOfEachCard},
+    {{"two planes"}, TwoPlanes},
+    {{"eight GPUs, InfiniBand and Ethernet"}, LargeGpuNode}};
 
 constexpr std::uint32_t kNodes = 4;
 

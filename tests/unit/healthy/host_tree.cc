@@ -280,6 +280,8 @@ HostTree& HostTree::AddBond(const std::string& name, const std::string& vlan) {
   upper.bond = {};
   AddNetdev("sys/devices/virtual/net/" + vlan, vlan, upper);
   tree_.Link("sys/devices/virtual/net/" + vlan + "/lower_" + name, "../" + name);
+  bonded_.clear();
+  bonded_paths_.clear();
   return *this;
 }
 

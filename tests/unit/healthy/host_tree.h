@@ -51,7 +51,8 @@ class HostTree {
   // Netdev of the switch side of another function, on the function of the uplink.
   HostTree& AddRepresentor(const std::string& address, const std::string& netdev,
                            const std::string& port_name);
-  // Of all functions with this bond; `vlan` above it has the address.
+  // Of the functions with this bond, which were added after the last one; `vlan` above it has the
+  // address.
   HostTree& AddBond(const std::string& name, const std::string& vlan);
   std::uint32_t number() const { return number_; }
   HostTree& File(const std::string& path, const std::string& line);
