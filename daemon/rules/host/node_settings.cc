@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 
@@ -17,11 +20,17 @@ std::string Constant(const Member&) {
   return kFile;
 }
 
+// The node has RDMA, had it before another kernel or stack was booted, or has cards for it.
+bool IsRdmaNode(const fleet::NodeView& node) {
+  return !node.ports.empty() || !node.missing_cards.empty() ||
+         std::ranges::any_of(node.node->snapshot.pci_functions(), IsNetworkAdapter);
+}
+
 // kernel_release_equal
 
 std::optional<Value> KernelRelease(const Member& member) {
   const std::string& release = member.snapshot().node().kernel_release();
-  if (member.node->ports.empty() || release.empty()) return {};
+  if (!IsRdmaNode(*member.node) || release.empty()) return {};
   return Value{.text = release};
 }
 
@@ -68,7 +77,7 @@ constexpr EqualityRule kRelease[] = {{.what = "kernel release",
 // Without a profile, only OFED or inbox. driver_version_equal compares versions.
 std::optional<Value> RdmaStack(const Member& member) {
   const v1::HostFacts& host = member.snapshot().host();
-  if (member.node->ports.empty() || !host.has_rdma_stack()) return {};
+  if (!IsRdmaNode(*member.node) || !host.has_rdma_stack()) return {};
   if (!member.expectation().values.has_rdma_stack_version())
     return Value{.number = static_cast<std::uint64_t>(host.rdma_stack())};
   if (host.rdma_stack() == v1::RDMA_STACK_INBOX) return Value{.text = "inbox"};

@@ -186,7 +186,8 @@ v1::Subject SubjectOf(const NodeView& node, const Owner& owner) {
 std::string FunctionName(const v1::PciFunction& function, const Owner& owner) {
   if (owner.port != nullptr)
     return Format("{} ({})", owner.port->device->name(), function.address());
-  return Format("{} {}", IsBridge(function) ? "bridge" : "GPU", function.address());
+  if (IsBridge(function)) return "bridge " + function.address();
+  return Format("{} {}", IsNetworkAdapter(function) ? "card" : "GPU", function.address());
 }
 
 std::optional<Group> ByRailAndProduct(const Member& port) {

@@ -62,7 +62,7 @@ struct Owner {
 };
 Owner OwnerOf(const fleet::NodeView& node, const v1::PciFunction& function);
 v1::Subject SubjectOf(const fleet::NodeView& node, const Owner& owner);
-// "mlx5_0 (0000:3b:00.0)", "GPU 0000:17:00.0", "bridge 0000:16:00.0"
+// "mlx5_0 (0000:3b:00.0)", "card 0000:3b:00.0", "GPU 0000:17:00.0", "bridge 0000:16:00.0"
 std::string FunctionName(const v1::PciFunction& function, const Owner& owner);
 
 // Ports of one rail in nodes of one product; of one model if the product is unknown.

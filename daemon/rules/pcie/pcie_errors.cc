@@ -79,15 +79,30 @@ void JudgeTotals(const fleet::NodeView& node, Verdicts& out) {
 
 // pcie_no_fatal_errors
 
+// Such an error takes the link of the card down, or the driver gives the card up: ports that are
+// down, and cards without one, are judged as well.
+Owner OwnerOfError(const fleet::NodeView& node, const v1::PciFunction& function) {
+  const Owner owner = OwnerOf(node, function);
+  if (owner.judged || function.driver().starts_with("vfio")) return owner;
+  const std::string_view card = CardOf(function.address());
+  const PortView* down = nullptr;
+  for (const PortView& port : node.ports) {
+    if (!port.device->has_pci_address() || CardOf(port.device->pci_address()) != card) continue;
+    const bool own = port.device->pci_address() == function.address();
+    if (own && (!port.rail || port.expected().unused())) return owner;
+    if (port.rail && (own || down == nullptr)) down = &port;
+  }
+  return {.port = down, .judged = true};
+}
+
 void JudgeFatal(const fleet::NodeView& node, Verdicts& out) {
-  if (node.ports.empty()) return;
   for (const v1::PciFunction& function : node.node->snapshot.pci_functions()) {
     if (!function.has_aer_fatal()) continue;
     if (function.aer_fatal() == 0) {
       out.Pass();
       continue;
     }
-    const Owner owner = OwnerOf(node, function);
+    const Owner owner = OwnerOfError(node, function);
     if (!owner.judged) continue;
     const std::string& address = function.address();
     out.Fail(SubjectOf(node, owner),

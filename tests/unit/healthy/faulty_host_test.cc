@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "proto/names.h"
@@ -169,6 +170,47 @@ TEST(FaultyFleet, IsReportedOrLacksAnExpectation) {
                     ::testing::Contains(accepted->expectation))
             << fleet.kind.name << ": " << fault.what;
       }
+    }
+  }
+}
+
+std::set<std::string> RulesOf(const Fleet& nodes) {
+  std::set<std::string> rules;
+  for (const v1::Finding& finding : JudgeWithCauses(nodes).findings)
+    if (finding.verdict() == v1::VERDICT_FAIL) rules.insert(finding.rule());
+  return rules;
+}
+
+const HostFault& FaultNamed(std::string_view what) {
+  return *std::ranges::find(HostFaults(), what,
+                            [](const HostFault& fault) -> std::string_view { return fault.what; });
+}
+
+// The first fault may be the reason of the second one, which leaves no port to judge.
+struct Pair {
+  std::string_view cause;
+  std::string_view rule;
+  std::string_view effect;
+};
+
+constexpr Pair kPairs[] = {
+    {"fatal PCIe error", "pcie_no_fatal_errors", "link down"},
+    {"fatal PCIe error", "pcie_no_fatal_errors", "card without driver"},
+    {"fatal PCIe error", "pcie_no_fatal_errors", "driver without RDMA device"},
+    {"other kernel", "kernel_release_equal", "all RDMA devices vanished"},
+    {"other kernel", "kernel_release_equal", "card without driver"},
+};
+
+TEST(HostWithTwoFaults, HasAFindingAboutTheCause) {
+  for (const HostFleet& fleet : HealthyFleets()) {
+    for (const Pair& pair : kPairs) {
+      Fleet nodes = fleet.nodes;
+      if (!FaultNamed(pair.effect).inject(nodes[0]) || RulesOf(nodes).empty()) continue;
+      nodes = fleet.nodes;
+      if (!FaultNamed(pair.cause).inject(nodes[0]) || RulesOf(nodes).empty()) continue;
+      if (!FaultNamed(pair.effect).inject(nodes[0])) continue;
+      EXPECT_THAT(RulesOf(nodes), ::testing::Contains(pair.rule))
+          << fleet.kind.name << ": " << pair.cause << ", " << pair.effect;
     }
   }
 }
