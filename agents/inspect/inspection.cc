@@ -1,6 +1,10 @@
 #include "agents/inspect/inspection.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <fstream>
 #include <utility>
 
 #include "base/text.h"
@@ -25,6 +29,7 @@ v1::NodeSnapshot Inspection::Task::Run(Job job) {
   {
     MutexLock lock(mutex_);
     inspector_.clear();
+    thread_ = gettid();
   }
   watch_.Avoid(std::move(job.avoided_calls));
   const host::CallWatch::Here here(watch_);
@@ -55,6 +60,7 @@ Inspection::Progress Inspection::Task::progress() {
   Progress progress{.calls = watch_.progress(), .inspector = {}};
   MutexLock lock(mutex_);
   progress.inspector = inspector_;
+  progress.thread = thread_;
   return progress;
 }
 
@@ -83,19 +89,61 @@ std::optional<v1::NodeSnapshot> Inspection::Inspect(EventSet events, const std::
   return std::nullopt;
 }
 
+// How long the thread has been in its current call and inspector.
+class Inspection::Stall {
+ public:
+  Stall(const InspectionOptions& options, SteadyTime now) : options_(options), looked_at_(now) {}
+
+  void Look(const Progress& progress, SteadyTime now) {
+    const Duration passed = now - std::exchange(looked_at_, now);
+    const ThreadTimes times = TimesOf(progress.thread);
+    const ThreadTimes before = std::exchange(times_, times);
+    const Duration waited = std::min(passed, times.waited - before.waited);
+    const Duration ran = std::min(passed - waited, times.ran - before.ran);
+    const bool next = progress.inspector != last_.inspector;
+    inspector_ = next ? Duration() : inspector_ + passed - waited;
+    const bool step = next || progress.calls.steps != last_.calls.steps;
+    call_ = step ? Duration() : call_ + passed - waited - ran;
+    looks_ = step ? 0 : looks_ + 1;
+    last_ = progress;
+  }
+  bool IsBlocked() const {
+    return looks_ >= kLooksMin &&
+           (call_ >= options_.answer_max || inspector_ >= options_.inspector_max);
+  }
+
+ private:
+  // After a pause of the machine, one look sees a long time.
+  static constexpr int kLooksMin = 2;
+
+  struct ThreadTimes {
+    Duration ran{};
+    Duration waited{};  // For a processor
+  };
+  // Zero if the kernel has no statistics. Format: kernel Documentation/scheduler/sched-stats.rst.
+  static ThreadTimes TimesOf(pid_t thread) {
+    std::ifstream file(Format("/proc/self/task/{}/schedstat", thread));
+    std::int64_t ran = 0;
+    std::int64_t waited = 0;
+    if (!(file >> ran >> waited)) return {};
+    return {.ran = std::chrono::nanoseconds(ran), .waited = std::chrono::nanoseconds(waited)};
+  }
+
+  const InspectionOptions& options_;
+  SteadyTime looked_at_;
+  ThreadTimes times_;
+  Progress last_;
+  Duration call_{};
+  Duration inspector_{};
+  int looks_ = 0;  // In the current call
+};
+
 std::optional<v1::NodeSnapshot> Inspection::RunJob(Job job) {
   if (worker_.needs_task()) worker_.Start(std::make_unique<Task>(options_, open_));
-  Progress last;
-  SteadyTime step_at = clock_.Now().steady;
-  SteadyTime inspector_at = step_at;
+  Stall stall(options_, clock_.Now().steady);
   return worker_.Run(std::move(job), options_.look_every, [&](const Progress& progress) {
-    const SteadyTime now = clock_.Now().steady;
-    const bool next = progress.inspector != last.inspector;
-    if (next) inspector_at = now;
-    if (next || progress.calls.steps != last.calls.steps) step_at = now;
-    last = progress;
-    if (options_.captured) return false;
-    return now - step_at >= options_.answer_max || now - inspector_at >= options_.inspector_max;
+    stall.Look(progress, clock_.Now().steady);
+    return !options_.captured && stall.IsBlocked();
   });
 }
 

@@ -1,6 +1,8 @@
 // Inspection of the machine in bounded time, even when drivers block.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -31,7 +33,8 @@ struct InspectionOptions {
 // Inspects on a WatchedWorker. After a call blocks, the next thread inspects from the start without
 // that call. After two blocked calls about one device, all calls about that device are avoided. An
 // inspector that blocks outside of a known call is skipped. Each blocked call or inspector is a gap
-// DEADLINE_EXCEEDED until its thread returns; inspections for EventKind::kCheck look for that.
+// DEADLINE_EXCEEDED until its thread returns; inspections for EventKind::kCheck look for that. Time
+// in which the thread runs, or waits for a processor of a busy machine, is not time in a driver.
 //
 // With `hanging_max` blocked threads, inspection is suspended.
 class Inspection {
@@ -61,6 +64,7 @@ class Inspection {
   struct Progress {
     host::CallWatch::Progress calls;
     std::string inspector;
+    pid_t thread = 0;
   };
   // The work of one inspecting thread.
   class Task {
@@ -84,7 +88,9 @@ class Inspection {
 
     Mutex mutex_;
     std::string inspector_ GUARDED_BY(mutex_);  // Current one
+    pid_t thread_ GUARDED_BY(mutex_) = 0;
   };
+  class Stall;
 
   std::optional<v1::NodeSnapshot> RunJob(Job job);
   std::vector<std::string> CallsToAvoid() const;

@@ -250,12 +250,21 @@ v1::Suspect SuspectOf(const Fabric& fabric, std::span<const Observation> observa
   constexpr int kPairsShown = 16;
   const ExactRoutes& routes = fabric.routes;
   v1::Suspect suspect;
-  const std::uint32_t index = fault.whole_switch ? fault.place : routes.SwitchOf(fault.place);
+  // Of a cable the end at a leaf, if one is there.
+  const auto is_leaf = [&](ChannelId channel) {
+    return std::ranges::any_of(fabric.endpoints, [&](const Endpoint& endpoint) {
+      return endpoint.leaf == routes.NameOf(routes.SwitchOf(channel));
+    });
+  };
+  ChannelId end = fault.place;
+  if (!fault.whole_switch && !is_leaf(end) && is_leaf(routes.Reverse(end)))
+    end = routes.Reverse(end);
+  const std::uint32_t index = fault.whole_switch ? fault.place : routes.SwitchOf(end);
   suspect.set_kind(fault.whole_switch ? v1::SUSPECT_KIND_SPINE : v1::SUSPECT_KIND_UPLINK);
   suspect.set_name(fault.whole_switch ? Format("switch {}", routes.NameOf(index))
                                       : Format("cable {}", routes.CableName(fault.place)));
   suspect.set_leaf(routes.NameOf(index));
-  if (!fault.whole_switch) suspect.set_leaf_port(std::to_string(routes.PortOf(fault.place)));
+  if (!fault.whole_switch) suspect.set_leaf_port(std::to_string(routes.PortOf(end)));
   const double lost = static_cast<double>(fault.failures) / static_cast<double>(fault.attempts);
   suspect.set_fault(lost > 0.9 ? v1::FAULT_KIND_TOTAL_LOSS : v1::FAULT_KIND_PACKET_LOSS);
   suspect.set_severity(lost);

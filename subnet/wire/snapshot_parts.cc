@@ -14,7 +14,7 @@
 namespace fabric::subnet {
 namespace {
 
-constexpr int kLevel = 3;
+constexpr int kLevel = 9;
 constexpr int kWindowLogMax = 27;  // 128 MiB: what decoders accept by default
 constexpr std::uint64_t kFrameMax = Limit("subnet_frame_bytes");
 constexpr std::uint64_t kSnapshotMax = Limit("subnet_snapshot_bytes");

@@ -164,9 +164,11 @@ class Verdicts {
   // The requested ports that the suspect covers.
   std::vector<std::size_t> Concerned(const v1::Suspect& suspect) const {
     std::vector<std::size_t> ports;
+    std::set<std::string> leaves;
+    for (const AskedPort& port : facts_.work.ports()) leaves.insert(port.leaf);
+    const v1::Suspect part = WithMembers(suspect, leaves);
     for (std::size_t i = 0; i < facts_.work.ports().size(); ++i)
-      if (Holds(suspect, facts_.work.ports()[i].port, facts_.work.ports()[i].leaf))
-        ports.push_back(i);
+      if (Holds(part, facts_.work.ports()[i].port, facts_.work.ports()[i].leaf)) ports.push_back(i);
     return ports;
   }
 

@@ -48,6 +48,14 @@ bool Holds(const v1::Suspect& suspect, const v1::ProbePort& port, const std::str
   return leaf == suspect.leaf() || (!suspect.other_leaf().empty() && leaf == suspect.other_leaf());
 }
 
+v1::Suspect WithMembers(v1::Suspect suspect, const std::set<std::string>& leaves) {
+  const bool of_switch =
+      suspect.kind() == v1::SUSPECT_KIND_SPINE || suspect.kind() == v1::SUSPECT_KIND_UPLINK;
+  if (of_switch && suspect.other_leaf().empty() && !leaves.contains(suspect.leaf()))
+    suspect.clear_leaf();
+  return suspect;
+}
+
 void ExpectationTally::Add(const v1::PairResult& result, const Expectations& expectations) {
   const v1::ProbeExpectation& expectation = result.expectation();
   const bool speed = expectation.has_bandwidth_min_bps();

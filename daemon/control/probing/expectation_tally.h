@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,5 +48,8 @@ class ExpectationTally {
 // True if the port is an end of the suspect, or a member of it. `leaf`: of the port; empty: not
 // known.
 bool Holds(const v1::Suspect& suspect, const v1::ProbePort& port, const std::string& leaf);
+// The suspect to ask Holds() about. Exact paths also name switches and cables that no port is
+// attached to, such as spines: all ports may use these. `leaves`: of the ports.
+v1::Suspect WithMembers(v1::Suspect suspect, const std::set<std::string>& leaves);
 
 }  // namespace fabric::control

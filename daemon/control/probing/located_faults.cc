@@ -1,6 +1,7 @@
 #include "daemon/control/probing/located_faults.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -37,8 +38,11 @@ v1::ProbePort ToProbePort(const blame::Endpoint& endpoint) {
 
 std::vector<v1::Subject> AffectedBy(const v1::Suspect& suspect, const blame::Fabric& fabric) {
   std::vector<v1::Subject> affected;
+  std::set<std::string> leaves;
+  for (const blame::Endpoint& endpoint : fabric.endpoints) leaves.insert(endpoint.leaf);
+  const v1::Suspect part = WithMembers(suspect, leaves);
   for (const blame::Endpoint& endpoint : fabric.endpoints) {
-    if (!Holds(suspect, ToProbePort(endpoint), endpoint.leaf)) continue;
+    if (!Holds(part, ToProbePort(endpoint), endpoint.leaf)) continue;
     v1::Subject& subject = affected.emplace_back();
     subject.set_scope(v1::SCOPE_PORT);
     subject.set_node(endpoint.node);

@@ -210,6 +210,7 @@ TEST(CableFaults, TheReportNamesTheCableInsteadOfTheUplinks) {
   const v1::BlameReport report = analyzer.Judge();
   ASSERT_EQ(report.suspects_size(), 1) << report.ShortDebugString();
   EXPECT_EQ(report.suspects(0).name(), world.BadName());
+  EXPECT_THAT(report.suspects(0).leaf(), ::testing::StartsWith("leaf-")) << "not the spine";
   EXPECT_EQ(report.state(), v1::BLAME_STATE_DECIDED);
 }
 

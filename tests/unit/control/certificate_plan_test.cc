@@ -231,6 +231,11 @@ TEST(CertificateVerdict, ALeafFailsThoseUnderItAndWhatIsSharedIsNobodys) {
       "fault": "FAULT_KIND_PACKET_LOSS"}]})"});
   EXPECT_EQ(uplink.verdict(), v1::VERDICT_FAIL) << "the fabric is not well";
   EXPECT_EQ(Verdicts(uplink), "PASS PASS UNKNOWN UNKNOWN") << "and the nodes may be";
+  const v1::Certificate spine = Judged(Probed(), {.blame = R"({"suspects": [{
+      "kind": "SUSPECT_KIND_SPINE", "name": "switch spine-3", "leaf": "spine-3",
+      "fault": "FAULT_KIND_PACKET_LOSS"}]})"});
+  EXPECT_EQ(spine.verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(Verdicts(spine), "UNKNOWN UNKNOWN UNKNOWN UNKNOWN") << "all may use it";
   const v1::Certificate pair = Judged(Probed(), {.blame = R"({"suspects": [{
       "kind": "SUSPECT_KIND_PAIR", "name": "n1/mlx5_0/1 and n4/mlx5_0/1", "node": "n1",
       "device": "mlx5_0", "port": 1, "other_node": "n4", "other_device": "mlx5_0",

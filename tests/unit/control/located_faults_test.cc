@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "daemon/control/probing/expectations.h"
+#include "daemon/control/probing/located_faults.h"
 #include "tests/testing/control_world.h"
 #include "tests/testing/nodes.h"
 
@@ -104,6 +105,51 @@ TEST(LocatedFaults, ACampaignThatDidNotProbeThePortResolvesNothing) {
   other_class.mutable_class_choice()->set_traffic_class(0);
   RunCampaign(world, other_class);
   EXPECT_THAT(world.OpenFindings(), Contains(kPort));
+}
+
+// Exact paths name a switch that no port is attached to.
+TEST(LocatedFaults, AFaultOfASpineIsAboutAllPortsAndEnds) {
+  LocatedFaults faults;
+  blame::Fabric fabric;
+  for (const char* node : {"n1", "n2", "n3"})
+    fabric.endpoints.push_back(
+        {.node = node, .device = "mlx5_0", .port = 1, .rail = 0, .leaf = "leaf-1"});
+  v1::BlameReport broken;
+  broken.set_state(v1::BLAME_STATE_DECIDED);
+  v1::Suspect& spine = *broken.add_suspects();
+  spine.set_kind(v1::SUSPECT_KIND_SPINE);
+  spine.set_name("switch spine-3");
+  spine.set_leaf("spine-3");
+  spine.set_fault(v1::FAULT_KIND_TOTAL_LOSS);
+  spine.set_severity(1);
+  ProbeCoverage nothing;
+  const Moment now{};
+  (void)faults.Take(
+      {.located_by = "campaign c1", .report = broken, .coverage = nothing, .fabric = fabric}, now);
+  ASSERT_EQ(faults.All().size(), 1U);
+  EXPECT_EQ(faults.All()[0].affected_size(), 3);
+  v1::BlameReport healthy;
+  healthy.set_state(v1::BLAME_STATE_HEALTHY);
+  const LocatedFaults::Result unseen = {
+      .located_by = "campaign c2", .report = healthy, .coverage = nothing, .fabric = fabric};
+  (void)faults.Take(unseen, now);
+  EXPECT_EQ(faults.All().size(), 1U) << "no probe was run";
+  ProbeCoverage all;
+  for (int round = 0; round < 20; ++round)
+    for (const char* to : {"n2", "n3"}) {
+      v1::PairResult result;
+      result.mutable_from()->set_node("n1");
+      result.mutable_to()->set_node(to);
+      for (v1::ProbePort* port : {result.mutable_from(), result.mutable_to()}) {
+        port->set_device("mlx5_0");
+        port->set_port(1);
+      }
+      result.mutable_result()->set_status(v1::PROBE_STATUS_OK);
+      all.Take(result);
+    }
+  (void)faults.Take(
+      {.located_by = "campaign c3", .report = healthy, .coverage = all, .fabric = fabric}, now);
+  EXPECT_TRUE(faults.All().empty());
 }
 
 TEST(LocatedFaults, AFindingSurvivesARestart) {

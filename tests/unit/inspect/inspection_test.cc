@@ -210,6 +210,34 @@ TEST_F(HangingDriver, IsNotWaitedForWhenAskedToStop) {
   EXPECT_FALSE(inspection.Inspect(EventSet::All(), stop.get_token()));
 }
 
+// A busy machine is not a driver that does not answer.
+TEST(Inspection, DistinguishesAThreadThatRunsFromOneThatIsBlocked) {
+  // Blocked threads go on after the test.
+  static constexpr auto kTakes = std::chrono::milliseconds(600);
+  static constexpr Inspector kRuns = {
+      .name = "runs", .doc = "", .inspect = [](const Host& host, v1::NodeSnapshot& out) {
+        const auto end = std::chrono::steady_clock::now() + kTakes;
+        while (std::chrono::steady_clock::now() < end) continue;
+        return AddGpu(host, out);
+      }};
+  static constexpr Inspector kSleeps = {
+      .name = "sleeps", .doc = "", .inspect = [](const Host& host, v1::NodeSnapshot& out) {
+        std::this_thread::sleep_for(kTakes);
+        return AddGpu(host, out);
+      }};
+  const SystemClock clock;
+  for (const Inspector* const inspector : {&kRuns, &kSleeps}) {
+    const Inspector* const one[] = {inspector};
+    Inspection inspection(
+        {.inspectors = one, .answer_max = kTakes / 3, .look_every = std::chrono::milliseconds(5)},
+        clock, OpenEmptyMachine);
+    const auto snapshot = inspection.Inspect(EventSet::All());
+    ASSERT_TRUE(snapshot.has_value());
+    EXPECT_EQ(snapshot->gaps().empty(), inspector == &kRuns) << inspector->name;
+    EXPECT_EQ(snapshot->gpus_size(), inspector == &kRuns ? 1 : 0) << inspector->name;
+  }
+}
+
 TEST(Inspection, ThatCannotOpenTheMachineSaysWhy) {
   const StillClock clock;
   Inspection inspection({}, clock, []() -> Result<std::unique_ptr<host::HostOwner>> {
