@@ -180,7 +180,8 @@ void Expectations::SetLatency(const Ends& ends, const v1::PairResult& result,
   expectation.set_latency_max_us(limit);
   expectation.set_basis(
       Format("half a round trip over {}{} switch{} ({})", same_leaf || same_pod ? "" : "at most ",
-             switches, switches == 1 ? "" : "es", given ? "profile " + from->profile : "default"));
+             switches, switches == 1 ? "" : "es",
+             given ? "profile " + (from->latency_max_us ? from : to)->profile : "default"));
   expectation.set_missed(*seen > limit);
 }
 

@@ -186,8 +186,46 @@ TEST(LocatedFaults, AUniformlySlowFleetIsAFinding) {
   EXPECT_THAT(world.OpenFindings(), IsEmpty());
 }
 
-v1::ProbeExpectation LimitsOf(const std::vector<v1::NodeSnapshot>& nodes, double bps,
-                              const v1::Expectations& expect = {}) {
+// A finding that is already open explains slow probes of its port: no other part is named for them.
+TEST(LocatedFaults, FlowsThatAnOpenFindingExplainsAccuseNoOtherPart) {
+  ControlWorld world;
+  world.ConnectNodes(6);
+  v1::NodeSnapshot small = testing::RoceNode({.number = 2});
+  testing::SetMtu(small, 0, 1500);
+  ASSERT_TRUE(world.agents.SendSnapshot(small).ok());
+  world.agents.Advance(2s);
+  ASSERT_THAT(world.OpenFindings(), Contains("mtu_equal_on_rail n2/mlx5_0/1"));
+  const auto slow = [](v1::ProbeResult& result) {
+    if (result.has_bandwidth()) result.mutable_bandwidth()->set_mean_bps(40e9);
+  };
+  Disturb(world, "n2", slow);
+  const v1::Campaign explained = RunCampaign(world);
+  EXPECT_GT(explained.blame().observations_explained(), 0U);
+  EXPECT_EQ(explained.blame().suspects_size(), 0) << explained.blame().DebugString();
+  EXPECT_EQ(explained.blame().undecided_size(), 0) << explained.blame().DebugString();
+  // Another slow port has its own finding.
+  world.agents.SetPath([=](const v1::ProbeAssignment& probe, v1::ProbeResult& result) {
+    for (const std::string& node : {probe.local().node(), probe.remote().node()})
+      if (probe.local().rail() == 0 && (node == "n2" || node == "n5")) slow(result);
+  });
+  const v1::Campaign both = RunCampaign(world);
+  ASSERT_EQ(both.blame().suspects_size(), 1) << both.blame().DebugString();
+  EXPECT_EQ(both.blame().suspects(0).name(), "n5/mlx5_0/1");
+}
+
+// Its probes do not fail: nothing is known about its ports.
+TEST(LocatedFaults, AnAgentThatStopsAnsweringIsNotADeadPort) {
+  ControlWorld world;
+  world.ConnectNodes(6);
+  world.agents.Behave("n4", testing::Behaviour::kSilent);
+  const v1::Campaign campaign = RunCampaign(world);
+  for (const v1::Suspect& suspect : campaign.blame().suspects())
+    EXPECT_EQ(suspect.name(), "n4") << suspect.DebugString();
+  EXPECT_THAT(world.OpenFindings(), Not(Contains(HasSubstr("probe_blame n4/"))));
+}
+
+v1::ProbeExpectation Limits(const std::vector<v1::NodeSnapshot>& nodes, v1::PairResult result,
+                            const v1::Expectations& expect) {
   v1::Profile site;
   site.set_name("site");
   *site.mutable_expect() = expect;
@@ -195,18 +233,66 @@ v1::ProbeExpectation LimitsOf(const std::vector<v1::NodeSnapshot>& nodes, double
   for (const v1::NodeSnapshot& node : nodes) fleet.Put(node, {});
   const profile::Profile profile = *profile::Profile::Make(site, {});
   const Expectations limits(fleet::FleetView(fleet, profile), {});
-  v1::PairResult result;
   for (const auto& [port, node] :
        {std::pair(result.mutable_from(), "n1"), std::pair(result.mutable_to(), "n2")}) {
     port->set_node(node);
     port->set_device(nodes[0].rdma_devices(0).name());
     port->set_port(1);
   }
-  result.mutable_probe()->mutable_rc_write_bandwidth();
   result.mutable_result()->set_status(v1::PROBE_STATUS_OK);
-  result.mutable_result()->mutable_bandwidth()->set_mean_bps(bps);
   result.mutable_result()->set_path_mtu_bytes(4096);
   return limits.Of(result);
+}
+
+v1::ProbeExpectation LimitsOf(const std::vector<v1::NodeSnapshot>& nodes, double bps,
+                              const v1::Expectations& expect = {}) {
+  v1::PairResult result;
+  result.mutable_probe()->mutable_rc_write_bandwidth();
+  result.mutable_result()->mutable_bandwidth()->set_mean_bps(bps);
+  return Limits(nodes, std::move(result), expect);
+}
+
+v1::ProbeExpectation LatencyLimitOf(const std::vector<v1::NodeSnapshot>& nodes, double us,
+                                    const v1::Expectations& expect = {}) {
+  v1::PairResult result;
+  result.mutable_probe()->mutable_rc_write_latency();
+  result.mutable_result()->mutable_latency()->set_median_us(us);
+  return Limits(nodes, std::move(result), expect);
+}
+
+TEST(ProbeExpectations, OfLatencyGrowWithTheSwitchesBetweenThePorts) {
+  auto nodes = testing::Nodes(2, testing::RoceNode);
+  const v1::ProbeExpectation far = LatencyLimitOf(nodes, 8.9);
+  EXPECT_EQ(far.latency_max_us(), 9) << "5 us, and 1 us for each of 4 further switches";
+  EXPECT_FALSE(far.missed());
+  EXPECT_EQ(far.basis(), "half a round trip over at most 5 switches (default)");
+  EXPECT_TRUE(LatencyLimitOf(nodes, 9.1).missed());
+  for (v1::NodeSnapshot& node : nodes) {
+    v1::LldpNeighbor& leaf = *node.add_lldp_neighbors();
+    leaf.set_netdev("rail0");
+    leaf.set_system_name("leaf-1");
+    leaf.set_port_id("swp1");
+  }
+  const v1::ProbeExpectation near = LatencyLimitOf(nodes, 5.1);
+  EXPECT_EQ(near.latency_max_us(), 5);
+  EXPECT_TRUE(near.missed());
+  EXPECT_EQ(near.basis(), "half a round trip over 1 switch (default)");
+  v1::Expectations expect;
+  expect.set_latency_max_us(3);
+  EXPECT_EQ(LatencyLimitOf(nodes, 2, expect).latency_max_us(), 3);
+  expect.set_latency_per_hop_max_us(0.5);
+  nodes[1].clear_lldp_neighbors();
+  const v1::ProbeExpectation site = LatencyLimitOf(nodes, 2, expect);
+  EXPECT_EQ(site.latency_max_us(), 5) << "3 us, and 0.5 us for each of 4 further switches";
+  EXPECT_EQ(site.basis(), "half a round trip over at most 5 switches (profile site)");
+}
+
+TEST(ProbeExpectations, SlowLinksAndLargeMessagesHaveNoLimitOfLatency) {
+  auto nodes = testing::Nodes(2, testing::RoceNode);
+  testing::PortOf(nodes[1], 0).set_rate_bps(25'000'000'000);
+  const v1::ProbeExpectation slow = LatencyLimitOf(nodes, 100);
+  EXPECT_FALSE(slow.has_latency_max_us());
+  EXPECT_EQ(slow.basis(), "no default latency below 100 Gb/s");
 }
 
 TEST(ProbeExpectations, AreAShareOfThePayloadRate) {

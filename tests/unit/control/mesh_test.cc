@@ -192,6 +192,16 @@ TEST_F(MeshTest, NamesThePortThatLosesPings) {
   EXPECT_EQ(status.blame().suspects(0).name(), "n3/mlx5_0/1");
 }
 
+TEST_F(MeshTest, WhatItNamesIsAFindingUntilPingsArrive) {
+  Connect(6);
+  AllTellEndpoints(6);
+  EXPECT_EQ(world.agents.mesh_assignment("n1").traffic_class() >> 2, 26u) << "the class of jobs";
+  PassWindows(6, 4, "n3", 20);
+  EXPECT_THAT(world.OpenFindings(), Contains("probe_blame n3/mlx5_0/1"));
+  PassWindows(6, 40);
+  EXPECT_THAT(world.OpenFindings(), ::testing::Not(Contains("probe_blame n3/mlx5_0/1")));
+}
+
 TEST_F(MeshTest, AnAgentThatEndsIsNoLossOfTheNetworks) {
   Connect(6);
   AllTellEndpoints(6);
