@@ -3,10 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <fstream>
 #include <utility>
 
+#include "agents/host/thread_times.h"
 #include "base/text.h"
 #include "proto/timestamps.h"
 
@@ -29,7 +28,7 @@ v1::NodeSnapshot Inspection::Task::Run(Job job) {
   {
     MutexLock lock(mutex_);
     inspector_.clear();
-    thread_ = gettid();
+    tid_ = gettid();
   }
   watch_.Avoid(std::move(job.avoided_calls));
   const host::CallWatch::Here here(watch_);
@@ -60,7 +59,7 @@ Inspection::Progress Inspection::Task::progress() {
   Progress progress{.calls = watch_.progress(), .inspector = {}};
   MutexLock lock(mutex_);
   progress.inspector = inspector_;
-  progress.thread = thread_;
+  progress.tid = tid_;
   return progress;
 }
 
@@ -96,8 +95,8 @@ class Inspection::Stall {
 
   void Look(const Progress& progress, SteadyTime now) {
     const Duration passed = now - std::exchange(looked_at_, now);
-    const ThreadTimes times = TimesOf(progress.thread);
-    const ThreadTimes before = std::exchange(times_, times);
+    const host::ThreadTimes times = host::ThreadTimesOf(progress.tid);
+    const host::ThreadTimes before = std::exchange(times_, times);
     const Duration waited = std::min(passed, times.waited - before.waited);
     const Duration ran = std::min(passed - waited, times.ran - before.ran);
     const bool next = progress.inspector != last_.inspector;
@@ -116,22 +115,9 @@ class Inspection::Stall {
   // After a pause of the machine, one look sees a long time.
   static constexpr int kLooksMin = 2;
 
-  struct ThreadTimes {
-    Duration ran{};
-    Duration waited{};  // For a processor
-  };
-  // Zero if the kernel has no statistics. Format: kernel Documentation/scheduler/sched-stats.rst.
-  static ThreadTimes TimesOf(pid_t thread) {
-    std::ifstream file(Format("/proc/self/task/{}/schedstat", thread));
-    std::int64_t ran = 0;
-    std::int64_t waited = 0;
-    if (!(file >> ran >> waited)) return {};
-    return {.ran = std::chrono::nanoseconds(ran), .waited = std::chrono::nanoseconds(waited)};
-  }
-
   const InspectionOptions& options_;
   SteadyTime looked_at_;
-  ThreadTimes times_;
+  host::ThreadTimes times_;
   Progress last_;
   Duration call_{};
   Duration inspector_{};

@@ -64,7 +64,7 @@ class Inspection {
   struct Progress {
     host::CallWatch::Progress calls;
     std::string inspector;
-    pid_t thread = 0;
+    pid_t tid = 0;  // Of the inspecting thread
   };
   // The work of one inspecting thread.
   class Task {
@@ -88,7 +88,7 @@ class Inspection {
 
     Mutex mutex_;
     std::string inspector_ GUARDED_BY(mutex_);  // Current one
-    pid_t thread_ GUARDED_BY(mutex_) = 0;
+    pid_t tid_ GUARDED_BY(mutex_) = 0;
   };
   class Stall;
 

@@ -77,17 +77,25 @@ NodeRecord& Fleet::Put(v1::NodeSnapshot snapshot, Moment now) {
 bool Fleet::FindSwitches(NodeRecord& record) const {
   std::vector<SwitchOfPort> switches;
   for (const OrderedPort& ordered : PortsInOrder(record.snapshot)) {
-    SwitchOfPort found{
-        .device = ordered.device->name(), .port = ordered.port->number(), .name = {}};
+    SwitchOfPort found{.device = ordered.device->name(),
+                       .port = ordered.port->number(),
+                       .name = {},
+                       .switch_port = {}};
     const v1::LldpNeighbor* const neighbor = LldpNeighborOf(record.snapshot, ordered.netdev);
     const Attachment* const attachment = neighbor != nullptr || infiniband_ == nullptr
                                              ? nullptr
                                              : infiniband_->Find(*ordered.device, *ordered.port);
-    if (neighbor != nullptr) found.name = SwitchNameOf(*neighbor);
-    if (attachment != nullptr) found.name = infiniband_->switches()[attachment->leaf].name;
+    if (neighbor != nullptr) {
+      found.name = SwitchNameOf(*neighbor);
+      found.switch_port = SwitchPortOf(*neighbor);
+    }
+    if (attachment != nullptr) {
+      found.name = infiniband_->switches()[attachment->leaf].name;
+      found.switch_port = Format("{}", attachment->port);
+    }
     if (found.name.empty())
       for (const SwitchOfPort& before : record.switches)
-        if (before.port == found.port && before.device == found.device) found.name = before.name;
+        if (before.port == found.port && before.device == found.device) found = before;
     if (!found.name.empty()) switches.push_back(std::move(found));
   }
   if (switches == record.switches) return false;
@@ -265,7 +273,10 @@ void Fleet::Restore(NodeRecord record, const v1::NodeMemory& memory) {
     past.push_back({.place = rail.place(), .slot = rail.slot(), .network = rail.network()});
   layouts_.Remember(name, std::move(past));
   for (const v1::NodeMemory::PortSwitch& each : memory.switches())
-    record.switches.push_back({.device = each.device(), .port = each.port(), .name = each.name()});
+    record.switches.push_back({.device = each.device(),
+                               .port = each.port(),
+                               .name = each.name(),
+                               .switch_port = each.switch_port()});
   NodeRecord& restored = nodes_.insert_or_assign(name, std::move(record)).first->second;
   FindRails(restored);
   (void)FindSwitches(restored);
@@ -285,6 +296,7 @@ v1::NodeMemory Fleet::MemoryOf(const NodeRecord& record) const {
     kept.set_device(each.device);
     kept.set_port(each.port);
     kept.set_name(each.name);
+    kept.set_switch_port(each.switch_port);
   }
   return memory;
 }

@@ -31,6 +31,7 @@ struct SwitchOfPort {
   std::string device;
   std::uint32_t port = 0;
   std::string name;
+  std::string switch_port;  // Empty: not known
   friend bool operator==(const SwitchOfPort&, const SwitchOfPort&) = default;
 };
 

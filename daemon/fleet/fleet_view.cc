@@ -79,8 +79,11 @@ PortView ViewOf(const NodeRecord& record, const OrderedPort& ordered) {
   view.subnet = SubnetOf(view.netdev);
   view.neighbor = LldpNeighborOf(snapshot, view.netdev);
   if (view.neighbor != nullptr) view.switch_name = SwitchNameOf(*view.neighbor);
-  for (const SwitchOfPort& known : record.switches)
-    if (known.port == port.number() && known.device == device.name()) view.switch_name = known.name;
+  for (const SwitchOfPort& known : record.switches) {
+    if (known.port != port.number() || known.device != device.name()) continue;
+    view.switch_name = known.name;
+    view.switch_port = known.switch_port;
+  }
   return view;
 }
 
@@ -149,6 +152,13 @@ const v1::LldpNeighbor* LldpNeighborOf(const v1::NodeSnapshot& snapshot,
     if (found == nullptr) found = heard;
   }
   return found;
+}
+
+const std::string& SwitchPortOf(const v1::LldpNeighbor& neighbor) {
+  constexpr std::uint32_t kPortIdIsMac = 3;  // IEEE 802.1AB, 8.5.3.2
+  const bool mac = neighbor.port_id_subtype() == kPortIdIsMac;
+  return mac && !neighbor.port_description().empty() ? neighbor.port_description()
+                                                     : neighbor.port_id();
 }
 
 const std::string& SwitchNameOf(const v1::LldpNeighbor& neighbor) {

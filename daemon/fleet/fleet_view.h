@@ -58,6 +58,7 @@ struct PortView {
   // Switch of the port: by LLDP or the InfiniBand topology, now or before its link went down.
   // Empty: unknown.
   std::string_view switch_name;
+  std::string_view switch_port;   // Likewise: "swp5"
   std::optional<Subnet> subnet;   // First IPv4 subnet of the netdev; live machines only
   CounterActivity activity;       // Of `counters`, within the last window
   CounterActivity link_activity;  // Of LinkCounterSets(), within the last hour or less
@@ -151,6 +152,8 @@ const v1::LldpNeighbor* LldpNeighborOf(const v1::NodeSnapshot& snapshot,
                                        const v1::NetInterface* netdev);
 // System name, else chassis id.
 const std::string& SwitchNameOf(const v1::LldpNeighbor& neighbor);
+// "swp5": the id, or the description where the id is a MAC address.
+const std::string& SwitchPortOf(const v1::LldpNeighbor& neighbor);
 
 // Binary search: the snapshot's functions are sorted by address. nullptr: not found.
 const v1::PciFunction* FindFunction(const v1::NodeSnapshot& snapshot, std::string_view address);

@@ -5,8 +5,6 @@
 namespace fabric::fleet {
 namespace {
 
-constexpr std::uint32_t kPortIdIsMac = 3;  // IEEE 802.1AB, 8.5.3.2
-
 std::string_view NeighborName(const PortView& port) {
   if (port.neighbor == nullptr) return {};
   const std::string& name = port.neighbor->system_name();
@@ -22,12 +20,6 @@ profile::Traits SiteTraitsOf(const PortView& port) {
           .rail = port.rail};
 }
 
-std::string NeighborPort(const v1::LldpNeighbor& neighbor) {
-  const bool mac = neighbor.port_id_subtype() == kPortIdIsMac;
-  return mac && !neighbor.port_description().empty() ? neighbor.port_description()
-                                                     : neighbor.port_id();
-}
-
 }  // namespace
 
 // LLDP takes precedence over the topology file.
@@ -39,14 +31,15 @@ Site Sites::Of(const PortView& port) const {
   std::string_view leaf = NeighborName(port);
   if (const Attachment* const attachment = AttachmentOf(port))
     leaf = infiniband_.switches()[attachment->leaf].name;
+  if (leaf.empty()) leaf = port.switch_name;  // Known from before
   if (places_.empty()) return {.leaf = std::string(leaf), .pod = {}};
   return places_.Of(SiteTraitsOf(port), leaf);
 }
 
 std::string Sites::LeafPort(const PortView& port) const {
-  if (port.neighbor != nullptr) return NeighborPort(*port.neighbor);
+  if (port.neighbor != nullptr) return SwitchPortOf(*port.neighbor);
   const Attachment* const attachment = AttachmentOf(port);
-  return attachment == nullptr ? std::string() : Format("{}", attachment->port);
+  return attachment == nullptr ? std::string(port.switch_port) : Format("{}", attachment->port);
 }
 
 TopologyCoverage Sites::Cover(const NodeView& node) const {

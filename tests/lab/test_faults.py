@@ -101,6 +101,18 @@ class TestFaults(LabCase):
         suspects, blame = self.blamed(*PINGS)
         self.assertEqual(suspects, [("PORT", "n8/rxe0/1", "PACKET_LOSS")], blame)
         self.assertEqual(blame["suspects"][0].get("direction"), "DIRECTION_OUT", blame)
+        self.until(lambda: "n8" in self.located_nodes(), "n8 has a finding", 10)
+        # A repair alone is not evidence. A short campaign shows that the fault is gone.
+        self.lab.repair_links()
+        self.assertIn("n8", self.located_nodes())
+        done = self.ctl("probe", "recheck", "-o", "json")
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        self.assertNotEqual(json.loads(done.stdout)["rechecks"], [])
+        self.until(lambda: "n8" not in self.located_nodes(), "n8's finding is resolved", 10)
+
+    def located_nodes(self):
+        return [f["subject"].get("node") for f in self.all_findings()
+                if f["rule"] == "probe_blame"]
 
     def failed_only_with(self, node, campaign):
         """Only pairs of this node failed, each result blames the node, and no other node is a
@@ -130,8 +142,7 @@ class TestFaults(LabCase):
             campaign = self.campaign(*BANDWIDTH)
         self.assertEqual(self.suspects(campaign), [("PORT", "n4/rxe0/1", "LOW_BANDWIDTH")],
                          campaign["blame"])
-        located = [f for f in self.all_findings() if f["rule"] == "probe_blame"]
-        self.assertIn("n4", [f["subject"].get("node") for f in located], located)
+        self.assertIn("n4", self.located_nodes())
 
     def test_07_frozen_node(self):
         with self.broken("n6", "freeze"):
@@ -225,6 +236,12 @@ class TestFaults(LabCase):
             key.write_bytes(page.read())
         return self.ctl("certify", "verify", file, "--key", key, *words)
 
+    @staticmethod
+    def payload(file):
+        """The certificate within a signed file."""
+        payload = json.loads(file.read_text())["payload"]
+        return json.loads(base64.urlsafe_b64decode(payload + "=="))
+
     def test_13_a_certificate_passes_healthy_nodes(self):
         done, file = self.certified("n[1-3]")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -248,8 +265,7 @@ class TestFaults(LabCase):
         self.assertIn(done.returncode, (1, 6), done.stdout + done.stderr)
         checked = self.verified(file, "-o", "yaml")
         self.assertEqual((checked.returncode, checked.stdout), (done.returncode, done.stdout))
-        payload = json.loads(file.read_text())["payload"]
-        certificate = json.loads(base64.urlsafe_b64decode(payload + "=="))
+        certificate = self.payload(file)
         blame = certificate["blame"]
         likely = blame.get("suspects") or blame["undecided"][0]["suspects"]
         self.assertEqual(likely[0]["name"], "n5/rxe0/1", blame)
@@ -257,6 +273,26 @@ class TestFaults(LabCase):
         self.assertNotEqual(verdicts["n5"], "VERDICT_PASS")
         self.assertEqual({one for name, one in verdicts.items() if name != "n5"}
                          & {"VERDICT_FAIL"}, set())
+
+    def test_15_one_class_on_one_switch_port(self):
+        # The port drops only the lossless class of RoCE. Probes with DSCP 0 see nothing of it.
+        self.lab.link("rail0", "n5", "dscp", 26, "down")
+        self.lab.link("rail0", "n5", "cut", 1, "down")
+        suspects, blame = self.blamed(*PINGS)
+        self.assertEqual(suspects, [("PORT", "n5/rxe0/1", "TOTAL_LOSS")], blame)
+        self.assertIn("lossless (DSCP 26", blame["suspects"][0]["traffic_class_name"], blame)
+        suspects, blame = self.blamed(*PINGS, "--dscp", "0")
+        self.assertEqual(suspects, [], blame)
+        done, file = self.certified("n5,n7,n9", "--within", "120s")
+        certificate = self.payload(file)
+        self.assertNotEqual(done.returncode, 0, certificate)
+        self.assertEqual((certificate["classes"][0]["name"], certificate["classes"][0]["dscp"]),
+                         ("lossless", 26), certificate)
+        nodes = {one["name"]: one for one in certificate["nodes"]}
+        self.assertEqual({n for n, one in nodes.items() if one["verdict"] == "VERDICT_FAIL"},
+                         {"n5"}, certificate)
+        self.assertRegex(" ".join(nodes["n5"]["reasons"]),
+                         r"n5/rxe0/1 \(on rail0-leaf2 port swp5\).*class lossless")
 
 
 if __name__ == "__main__":

@@ -127,6 +127,30 @@ std::string Usable(v1::NodeSnapshot node) {
   return gid == nullptr ? "none" : std::to_string(gid->index()) + " " + gid->gid();
 }
 
+// LLDP ends with the link, or some minutes after frames no longer arrive.
+TEST(Sites, RememberTheSwitchPortOfAPortThatHearsNoNeighbor) {
+  Fleet fleet;
+  v1::NodeSnapshot node = testing::RoceNode({.number = 1, .rails = 1});
+  v1::LldpNeighbor& heard = *node.add_lldp_neighbors();
+  heard.set_netdev("rail0");
+  heard.set_system_name("leaf-2");
+  heard.set_port_id("swp5");
+  fleet.Put(node, {});
+  node.clear_lldp_neighbors();
+  fleet.Put(node, {});
+  const auto is_known = [](const Fleet& known) {
+    const FleetView view(known);
+    const PortView& port = view.Find("n1")->ports.at(0);
+    EXPECT_EQ(Sites().Of(port).leaf, "leaf-2");
+    EXPECT_EQ(Sites().LeafPort(port), "swp5");
+  };
+  is_known(fleet);
+  Fleet restarted;
+  restarted.Restore({.name = "n1", .snapshot = node}, fleet.MemoryOf(*fleet.Find("n1")));
+  restarted.Put(node, {});
+  is_known(restarted);
+}
+
 TEST(FleetView, ABondIsUnderASwitchWhenItsMembersHearOneAlone) {
   v1::NodeSnapshot node = testing::RoceNode({.number = 1, .rails = 1});
   v1::NetInterface& bond = testing::NetdevOf(node, 0);
