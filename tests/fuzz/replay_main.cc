@@ -1,9 +1,10 @@
 // Replacement of libFuzzer for other compilers than clang: runs every file of a corpus, and a fixed
 // number of mutations of each, which are the same in every run.
 //
-//   fuzz_NAME CORPUS_FOLDER
+//   fuzz_NAME CORPUS_FOLDER [MUTATIONS_PER_SEED]
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,8 +19,8 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 
-constexpr int kMutationsPerSeed = 4000;
-constexpr int kStepsMax = 4;  // Mutations on top of each other
+constexpr int kMutationsPerSeed = 4000;  // By default
+constexpr int kStepsMax = 4;             // Mutations on top of each other
 constexpr std::size_t kInputBytesMax = 1 << 16;
 
 // Random choices that do not depend on the standard library, as its distributions do.
@@ -84,7 +85,7 @@ void RunOne(const Input& input) {
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }
 
-int Run(const std::filesystem::path& folder) {
+int Run(const std::filesystem::path& folder, int mutations) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
@@ -105,7 +106,7 @@ int Run(const std::filesystem::path& folder) {
     std::fflush(stdout);
     RunOne(seeds[i]);
     Choices choices(i);
-    for (int mutation = 0; mutation < kMutationsPerSeed; ++mutation) {
+    for (int mutation = 0; mutation < mutations; ++mutation) {
       Input input = seeds[i];
       const Input& other = seeds[choices.Below(seeds.size())];
       const std::size_t steps = 1 + choices.Below(kStepsMax);
@@ -120,9 +121,10 @@ int Run(const std::filesystem::path& folder) {
 }  // namespace fabric::fuzz
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: %s CORPUS_FOLDER\n", argv[0]);
+  const int mutations = argc == 3 ? std::atoi(argv[2]) : fabric::fuzz::kMutationsPerSeed;
+  if (argc < 2 || argc > 3 || mutations <= 0) {
+    std::fprintf(stderr, "usage: %s CORPUS_FOLDER [MUTATIONS_PER_SEED]\n", argv[0]);
     return 2;
   }
-  return fabric::fuzz::Run(argv[1]);
+  return fabric::fuzz::Run(argv[1], mutations);
 }

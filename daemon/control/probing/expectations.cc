@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "proto/names.h"
 #include "proto/ports.h"
 #include "proto/probe_kinds.h"
 

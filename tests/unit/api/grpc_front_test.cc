@@ -154,14 +154,16 @@ TEST_F(GrpcFrontTest, CallsThatNoCallerAwaitsDoNoWork) {
   EXPECT_EQ(call_with_deadline(), grpc::StatusCode::DEADLINE_EXCEEDED);
   cancelled.TryCancel();
   EXPECT_EQ(second.get(), grpc::StatusCode::CANCELLED);
-  // By its end, the server has seen the cancellation.
-  EXPECT_EQ(call_with_deadline(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  // By the end of these, the server has seen the cancellation.
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(call_with_deadline(), grpc::StatusCode::DEADLINE_EXCEEDED);
   auto third = std::async(std::launch::async, [&] { return call(last); });
   api.Open();
   for (auto& one : busy) EXPECT_EQ(one.get(), grpc::StatusCode::OK);
   EXPECT_EQ(third.get(), grpc::StatusCode::OK);
   front.reset();  // Waits for all calls
-  EXPECT_EQ(api.begun(), kThreads + 1);
+  // The last deadline may pass later for the server, which counts from the arrival of the call.
+  EXPECT_GE(api.begun(), kThreads + 1);
+  EXPECT_LE(api.begun(), kThreads + 2);
 }
 
 TEST_F(GrpcFrontTest, FailuresKeepTheirCodeAndMessage) {
