@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "agents/host/thread_times.h"
+
 namespace fabric::counters {
 
 Sampling::Sampled Sampling::Task::Run(const Job& plan) {
@@ -42,11 +44,11 @@ std::optional<Sampling::Sampled> Sampling::Sample(const std::stop_token& stop) {
     std::optional<CounterSets> plan;
     if (!std::exchange(planned_, true)) plan = Readable();
     std::optional<std::uint64_t> last;
-    SteadyTime step_at = clock_.Now().steady;
-    auto sampled = worker_.Run(std::move(plan), options_.look_every, [&](const At& at) {
-      const SteadyTime now = clock_.Now().steady;
-      if (std::exchange(last, at.steps) != at.steps) step_at = now;
-      return now - step_at >= options_.answer_max;
+    host::BlockedTime reading(clock_.Now().steady);
+    auto sampled = worker_.Run(std::move(plan), options_.look_every, [&](const At& at, pid_t tid) {
+      const bool stepped = std::exchange(last, at.steps) != at.steps;
+      (void)reading.Look(tid, stepped, clock_.Now().steady);
+      return reading.Reaches(options_.answer_max);
     });
     if (sampled) return sampled;
   }

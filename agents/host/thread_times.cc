@@ -1,19 +1,37 @@
 #include "agents/host/thread_times.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <utility>
 
 #include "base/text.h"
 
 namespace fabric::host {
 
-ThreadTimes ThreadTimesOf(pid_t tid) {
+std::optional<ThreadTimes> ThreadTimesOf(pid_t tid) {
   std::ifstream file(Format("/proc/self/task/{}/schedstat", tid));
   std::int64_t ran = 0;
   std::int64_t waited = 0;
   if (!(file >> ran >> waited)) return {};
-  return {.ran = std::chrono::nanoseconds(ran), .waited = std::chrono::nanoseconds(waited)};
+  return ThreadTimes{.ran = std::chrono::nanoseconds(ran),
+                     .waited = std::chrono::nanoseconds(waited)};
+}
+
+Duration BlockedTime::Look(pid_t tid, bool stepped, SteadyTime now) {
+  const Duration passed = now - std::exchange(looked_at_, now);
+  const std::optional<ThreadTimes> times = ThreadTimesOf(tid);
+  const std::optional<ThreadTimes> before = std::exchange(times_, times);
+  Duration waited{};
+  Duration ran{};
+  if (times && before) {
+    waited = std::clamp(Duration(times->waited - before->waited), Duration(), passed);
+    ran = std::clamp(Duration(times->ran - before->ran), Duration(), passed - waited);
+  }
+  blocked_ = stepped ? Duration() : blocked_ + passed - waited - ran;
+  looks_ = stepped ? 0 : looks_ + 1;
+  return passed - waited;
 }
 
 }  // namespace fabric::host

@@ -5,6 +5,10 @@
 // returns. A program with abandoned threads must not end through main().
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <optional>
@@ -49,14 +53,14 @@ class WatchedWorker {
     current_.thread = std::thread([loop = std::move(loop)] { loop->Run(); });
   }
 
-  // Runs a job. Calls `blocked(progress)` every `check_every` until the job ends; when it returns
-  // true, the job is abandoned and the result is empty.
+  // Runs a job. Calls `blocked(progress, tid)` every `check_every` until the job ends; when it
+  // returns true, the job is abandoned and the result is empty. `tid`: of the worker's thread.
   template <class Blocked>
   std::optional<Output> Run(Job job, Duration check_every, Blocked blocked) {
     Loop& loop = *current_.loop;
     loop.Start(std::move(job));
     while (!loop.AwaitEnd(check_every)) {
-      if (!blocked(loop.task().progress())) continue;
+      if (!blocked(loop.task().progress(), loop.tid())) continue;
       loop.task().Abandon();
       abandoned_.push_back(
           {.at = loop.task().progress(), .thread = std::exchange(current_, Thread())});
@@ -88,6 +92,7 @@ class WatchedWorker {
     explicit Loop(std::unique_ptr<Task> task) : task_(std::move(task)) {}
 
     void Run() EXCLUDES(mutex_) {
+      tid_ = gettid();
       while (std::optional<Job> job = NextJob()) {
         Output output = task_->Run(*std::move(job));
         MutexLock lock(mutex_);
@@ -115,6 +120,7 @@ class WatchedWorker {
       return busy_;
     }
     Task& task() { return *task_; }
+    pid_t tid() const { return tid_; }
 
     // Ends the thread when it is idle. Returns whether it is; otherwise the loop may be destroyed
     // at any time by its thread.
@@ -134,6 +140,7 @@ class WatchedWorker {
     }
 
     const std::unique_ptr<Task> task_;
+    std::atomic<pid_t> tid_ = 0;
     Mutex mutex_;
     std::condition_variable_any changed_;
     std::optional<Job> job_ GUARDED_BY(mutex_);

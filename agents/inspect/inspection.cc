@@ -1,7 +1,5 @@
 #include "agents/inspect/inspection.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -28,7 +26,6 @@ v1::NodeSnapshot Inspection::Task::Run(Job job) {
   {
     MutexLock lock(mutex_);
     inspector_.clear();
-    tid_ = gettid();
   }
   watch_.Avoid(std::move(job.avoided_calls));
   const host::CallWatch::Here here(watch_);
@@ -59,7 +56,6 @@ Inspection::Progress Inspection::Task::progress() {
   Progress progress{.calls = watch_.progress(), .inspector = {}};
   MutexLock lock(mutex_);
   progress.inspector = inspector_;
-  progress.tid = tid_;
   return progress;
 }
 
@@ -88,48 +84,19 @@ std::optional<v1::NodeSnapshot> Inspection::Inspect(EventSet events, const std::
   return std::nullopt;
 }
 
-// How long the thread has been in its current call and inspector.
-class Inspection::Stall {
- public:
-  Stall(const InspectionOptions& options, SteadyTime now) : options_(options), looked_at_(now) {}
-
-  void Look(const Progress& progress, SteadyTime now) {
-    const Duration passed = now - std::exchange(looked_at_, now);
-    const host::ThreadTimes times = host::ThreadTimesOf(progress.tid);
-    const host::ThreadTimes before = std::exchange(times_, times);
-    const Duration waited = std::min(passed, times.waited - before.waited);
-    const Duration ran = std::min(passed - waited, times.ran - before.ran);
-    const bool next = progress.inspector != last_.inspector;
-    inspector_ = next ? Duration() : inspector_ + passed - waited;
-    const bool step = next || progress.calls.steps != last_.calls.steps;
-    call_ = step ? Duration() : call_ + passed - waited - ran;
-    looks_ = step ? 0 : looks_ + 1;
-    last_ = progress;
-  }
-  bool IsBlocked() const {
-    return looks_ >= kLooksMin &&
-           (call_ >= options_.answer_max || inspector_ >= options_.inspector_max);
-  }
-
- private:
-  // After a pause of the machine, one look sees a long time.
-  static constexpr int kLooksMin = 2;
-
-  const InspectionOptions& options_;
-  SteadyTime looked_at_;
-  host::ThreadTimes times_;
-  Progress last_;
-  Duration call_{};
-  Duration inspector_{};
-  int looks_ = 0;  // In the current call
-};
-
 std::optional<v1::NodeSnapshot> Inspection::RunJob(Job job) {
   if (worker_.needs_task()) worker_.Start(std::make_unique<Task>(options_, open_));
-  Stall stall(options_, clock_.Now().steady);
-  return worker_.Run(std::move(job), options_.look_every, [&](const Progress& progress) {
-    stall.Look(progress, clock_.Now().steady);
-    return !options_.captured && stall.IsBlocked();
+  Progress last;
+  host::BlockedTime call(clock_.Now().steady);
+  Duration inspector{};
+  return worker_.Run(std::move(job), options_.look_every, [&](const Progress& progress, pid_t tid) {
+    const bool next = progress.inspector != last.inspector;
+    const bool stepped = next || progress.calls.steps != last.calls.steps;
+    const Duration passed = call.Look(tid, stepped, clock_.Now().steady);
+    inspector = next ? Duration() : inspector + passed;
+    last = progress;
+    const bool slow = call.confirmed() && inspector >= options_.inspector_max;
+    return !options_.captured && (slow || call.Reaches(options_.answer_max));
   });
 }
 

@@ -1,8 +1,6 @@
 // Inspection of the machine in bounded time, even when drivers block.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -34,7 +32,7 @@ struct InspectionOptions {
 // that call. After two blocked calls about one device, all calls about that device are avoided. An
 // inspector that blocks outside of a known call is skipped. Each blocked call or inspector is a gap
 // DEADLINE_EXCEEDED until its thread returns; inspections for EventKind::kCheck look for that. Time
-// in which the thread runs, or waits for a processor of a busy machine, is not time in a driver.
+// in which the thread runs or waits for a processor does not count for a call (BlockedTime).
 //
 // With `hanging_max` blocked threads, inspection is suspended.
 class Inspection {
@@ -64,7 +62,6 @@ class Inspection {
   struct Progress {
     host::CallWatch::Progress calls;
     std::string inspector;
-    pid_t tid = 0;  // Of the inspecting thread
   };
   // The work of one inspecting thread.
   class Task {
@@ -88,9 +85,7 @@ class Inspection {
 
     Mutex mutex_;
     std::string inspector_ GUARDED_BY(mutex_);  // Current one
-    pid_t tid_ GUARDED_BY(mutex_) = 0;
   };
-  class Stall;
 
   std::optional<v1::NodeSnapshot> RunJob(Job job);
   std::vector<std::string> CallsToAvoid() const;

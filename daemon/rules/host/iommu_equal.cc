@@ -1,8 +1,5 @@
-#include <algorithm>
-
 #include "base/text.h"
 #include "daemon/rules/facts.h"
-#include "daemon/rules/kind.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
@@ -20,17 +17,15 @@ const v1::PciFunction* FirstCard(const fleet::NodeView& node) {
 }
 
 // iommu_passes_through judges nodes with GPUs on bare metal, and those with a value in a profile.
-std::optional<Value> Translates(const Member& node) {
-  if (node.expectation().values.has_iommu_type()) return {};
-  if (HasGpuInUse(node.snapshot()) && !IsVirtualMachine(node.snapshot())) return {};
-  const v1::PciFunction* const card = FirstCard(*node.node);
-  if (card == nullptr) return {};
-  return Value{IsTranslated(*card) ? 1U : 0U};
+bool IsCompared(const Member& node) {
+  if (node.expectation().values.has_iommu_type() || node.node->ports.empty()) return false;
+  return !HasGpuInUse(node.snapshot()) || IsVirtualMachine(node.snapshot());
 }
 
-bool IsCompared(const Member& node) {
-  return !node.expectation().values.has_iommu_type() && !node.node->ports.empty() &&
-         !HasGpusInUse(node);
+std::optional<Value> Translates(const Member& node) {
+  const v1::PciFunction* const card = IsCompared(node) ? FirstCard(*node.node) : nullptr;
+  if (card == nullptr) return {};
+  return Value{IsTranslated(*card) ? 1U : 0U};
 }
 
 std::string ShowMode(const Value& value) {

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/pcie/pci.h"
@@ -18,12 +16,6 @@ constexpr char kHugePagesFile[] = "sys/kernel/mm/hugepages";
 template <const char* kFile>
 std::string Constant(const Member&) {
   return kFile;
-}
-
-// The node has RDMA, had it before another kernel or stack was booted, or has cards for it.
-bool IsRdmaNode(const fleet::NodeView& node) {
-  return !node.ports.empty() || !node.missing_cards.empty() ||
-         std::ranges::any_of(node.node->snapshot.pci_functions(), IsNetworkAdapter);
 }
 
 // kernel_release_equal

@@ -26,18 +26,13 @@ bool IsActive(const v1::Port& port) {
   return port.state() == v1::PORT_STATE_ACTIVE && HasLink(port);
 }
 
-// RoCE has a GID for each address of the netdev and of the VLANs above it.
-bool HasRoutableGid(const PortView& port) {
-  return IsHardware({.port = &port}) && port.port->link_layer() == v1::LINK_LAYER_ETHERNET &&
-         std::ranges::any_of(port.port->gids(), [](const v1::Gid& gid) {
-           return !gid.link_local() && (!gid.ipv4().empty() || gid.has_ipv6());
-         });
-}
-
-// The port has a link, or its netdev has a routable address.
+// The port has a link, or an address. RoCE has a GID for each address of the netdev and of the
+// VLANs above it.
 bool LooksUsed(const PortView& port) {
   const auto is_routable = [](const std::string& address) { return !address.starts_with("fe80"); };
-  return HasLink(*port.port) || HasRoutableGid(port) ||
+  return HasLink(*port.port) ||
+         (IsHardware({.port = &port}) && port.port->link_layer() == v1::LINK_LAYER_ETHERNET &&
+          fleet::UsableGid(*port.device, *port.port) != nullptr) ||
          (port.netdev != nullptr && std::any_of(port.netdev->addresses().begin(),
                                                 port.netdev->addresses().end(), is_routable));
 }

@@ -20,6 +20,7 @@ constexpr std::uint32_t kDscpValues = 64;
 
 // What decides which packets of a port are lossless. Nothing where a profile has the values.
 struct ClassSettings {
+  PriorityMask lossless;
   std::optional<PriorityMask> pfc;
   std::optional<v1::Trust> trust;
   std::vector<std::uint32_t> map;  // DSCP to priority
@@ -30,7 +31,8 @@ ClassSettings SettingsOf(const PortView& port) {
   ClassSettings settings;
   const v1::Expectations& expected = port.expected();
   const v1::DcbConfig& dcb = *DcbOf(port);
-  if (!expected.has_pfc_priorities()) settings.pfc = PfcMask(port);
+  settings.lossless = PfcMask(port).value_or(PriorityMask());
+  if (!expected.has_pfc_priorities()) settings.pfc = settings.lossless;
   if (!expected.has_trust() && dcb.has_trust()) settings.trust = dcb.trust();
   if (!expected.has_data_priority() && dcb.trust() == v1::TRUST_DSCP)
     settings.map = {dcb.dscp_to_priority().begin(), dcb.dscp_to_priority().end()};
@@ -52,7 +54,7 @@ std::optional<Value> RailAndSettings(const Member& member) {
   if (!PfcMask(port)) return {};
   const ClassSettings settings = SettingsOf(port);
   Mix mix;
-  mix.Add(port.rail->value()).Add(settings.pfc ? settings.pfc->bits() : ~0U);
+  mix.Add(port.rail->value()).Add(settings.lossless.bits()).Add(settings.pfc ? 1 : 0);
   mix.Add(settings.trust ? static_cast<std::uint64_t>(*settings.trust) : ~0U);
   for (const std::uint32_t priority : settings.map) mix.Add(priority);
   return Value{mix.value()};
@@ -75,12 +77,16 @@ Rails UsualByRail(const ValueCounts& counts) {
   return rails;
 }
 
-// The first DSCP, or that of RoCE data, which two ports map to different priorities.
+// That of RoCE data, or the first DSCP that is lossless on one of two ports. Maps of lossy DSCPs
+// may differ.
 std::optional<std::uint32_t> DifferentDscp(const ClassSettings& a, const ClassSettings& b) {
   if (a.map.size() != kDscpValues || b.map.size() != kDscpValues) return {};
-  if (a.map[kUsualDataDscp] != b.map[kUsualDataDscp]) return kUsualDataDscp;
+  const auto differs = [&](std::uint32_t dscp) {
+    return a.lossless.Has(a.map[dscp]) != b.lossless.Has(b.map[dscp]);
+  };
+  if (differs(kUsualDataDscp)) return kUsualDataDscp;
   for (std::uint32_t dscp = 0; dscp < kDscpValues; ++dscp)
-    if (a.map[dscp] != b.map[dscp]) return dscp;
+    if (differs(dscp)) return dscp;
   return {};
 }
 
@@ -129,7 +135,9 @@ void Fail(const ValueCounts& counts, const Rails::value_type& usual, const Rails
                   difference.what, difference.second, other.first, difference.first, usual.first),
            {evidence(port, difference.first, difference.second),
             evidence(like, difference.first, difference.first)},
-           {std::move(remedy)}, Format("{}/{}", port.board, other.first));
+           {std::move(remedy)},
+           Format("{}/{}/{}", port.node->snapshot.host().product(), port.board, other.first));
+  out.SetAffected({port.Subject()}, other.second->members);
 }
 
 void JudgeRails(const ValueCounts& counts, Verdicts& out) {
@@ -170,10 +178,10 @@ extern const Rule lossless_class_equal_between_rails = {
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_FLEET,
     .why =
-        "A job has one traffic class for all its cards (NCCL_IB_TC). If a rail has PFC on another "
-        "priority, another trust or another map of DSCPs than the other rails, no traffic class "
-        "is lossless on all of them. All ports of the rail agree, so that no comparison within "
-        "the rail shows it.",
+        "A job has one traffic class for all its cards (NCCL_IB_TC). If a rail has PFC on other "
+        "priorities, another trust, or other lossless DSCPs than the other rails, the class of the "
+        "job can be lossless on some rails and lossy on others. All ports of the rail agree, so "
+        "that no comparison within the rail shows it.",
     .source = "IEEE 802.1Qbb; NCCL_IB_TC",
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kPfcPrioritiesFieldNumber, v1::Expectations::kTrustFieldNumber,

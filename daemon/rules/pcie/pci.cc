@@ -213,6 +213,11 @@ bool IsTranslated(const v1::PciFunction& function) {
   return function.iommu_type().starts_with("DMA");
 }
 
+bool IsRdmaNode(const NodeView& node) {
+  return !node.ports.empty() || !node.missing_cards.empty() ||
+         std::ranges::any_of(node.node->snapshot.pci_functions(), IsNetworkAdapter);
+}
+
 std::set<std::string_view> RedirectingBridges(const fleet::NodeView& node) {
   std::set<std::string_view> bridges;
   const auto redirects = [](const v1::GpuNicPath& path) { return path.acs_redirects_size() > 0; };

@@ -74,6 +74,9 @@ std::uint64_t FabricDevices(const fleet::NodeView& node);
 // "DMA", "DMA-FQ": the IOMMU translates the addresses of the function.
 bool IsTranslated(const v1::PciFunction& function);
 
+// The node has RDMA, had it before, or has cards for it.
+bool IsRdmaNode(const fleet::NodeView& node);
+
 // Bridges that redirect traffic between a GPU and the NICs nearest to it to the root: of pairs
 // below a common switch, and of pairs below one host bridge if the IOMMU translates (without
 // translation the redirect does not matter there). Empty in virtual machines, where access control

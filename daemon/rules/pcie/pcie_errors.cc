@@ -96,6 +96,7 @@ Owner OwnerOfError(const fleet::NodeView& node, const v1::PciFunction& function)
 }
 
 void JudgeFatal(const fleet::NodeView& node, Verdicts& out) {
+  if (!IsRdmaNode(node)) return;
   for (const v1::PciFunction& function : node.node->snapshot.pci_functions()) {
     if (!function.has_aer_fatal()) continue;
     if (function.aer_fatal() == 0) {

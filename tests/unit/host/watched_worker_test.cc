@@ -72,7 +72,7 @@ class WatchedWorkerTest : public ::testing::Test {
       ++tasks;
       worker.Start(std::make_unique<Doubling>(driver));
     }
-    return worker.Run(job, milliseconds(1), [](int at) { return at < 0; });
+    return worker.Run(job, milliseconds(1), [](int at, pid_t) { return at < 0; });
   }
 
   Driver driver;
@@ -109,7 +109,7 @@ TEST_F(WatchedWorkerTest, JoinsThreadsWhoseCallHasReturned) {
 TEST_F(WatchedWorkerTest, DoesNotWaitForBlockedThreadsAtItsEnd) {
   WatchedWorker<Doubling> other;
   other.Start(std::make_unique<Doubling>(driver));
-  EXPECT_EQ(other.Run(-1, milliseconds(1), [](int at) { return at < 0; }), std::nullopt);
+  EXPECT_EQ(other.Run(-1, milliseconds(1), [](int at, pid_t) { return at < 0; }), std::nullopt);
 }
 
 }  // namespace

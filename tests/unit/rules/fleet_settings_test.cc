@@ -39,16 +39,21 @@ TEST(LosslessClassBetweenRails, NamesTheRailThatDiffers) {
 
 TEST(LosslessClassBetweenRails, ComparesTrustAndMap) {
   Fleet nodes = RoceFleet(4);
-  for (auto& node : nodes) testing::MapDscp(node, 1, 40, 2);
+  for (auto& node : nodes) testing::MapDscp(node, 1, 24, 2);
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "lossless_class_equal_between_rails");
-  EXPECT_THAT(finding.title(), HasSubstr("priority of DSCP 40 2 on rail 1 and 5 on rail 0"));
+  EXPECT_THAT(finding.title(), HasSubstr("priority of DSCP 24 2 on rail 1 and 3 on rail 0"));
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("dcb app show dev rail1"));
+  for (auto& node : nodes) {
+    testing::MapDscp(node, 1, 24, 3);
+    testing::MapDscp(node, 1, 40, 2);
+  }
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "lossy on all rails";
 }
 
 TEST(LosslessClassBetweenRails, LeavesSettingsOfAProfileAndOfOneNode) {
   Fleet nodes = RoceFleet(4);
-  for (auto& node : nodes) testing::MapDscp(node, 1, 40, 2);
+  for (auto& node : nodes) testing::MapDscp(node, 1, 24, 2);
   v1::Expectations expect;
   expect.set_data_priority(3);
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
