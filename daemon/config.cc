@@ -194,6 +194,25 @@ constexpr Option kSettings[] = {
      .doc =
          "Remove a node with everything about it when it has been lost for this time; 0s: never. "
          "The time starts again when fabricd starts."},
+    {.name = "remediation",
+     .fallback = "off",
+     .choices = "off|approve|automatic",
+     .doc = "Drains and taints of nodes that programs of schedulers propose. off: refuse them; "
+            "approve: a person approves each (`fabricctl remedy approve`); automatic: approve them "
+            "within the limits."},
+    {.name = "remediation-per-hour",
+     .type = OptionType::kNumber,
+     .fallback = "4",
+     .min = "0",
+     .max = "1000",
+     .doc = "Maximum number of drains and taints that are approved in an hour."},
+    {.name = "remediation-percent",
+     .type = OptionType::kNumber,
+     .fallback = "10",
+     .min = "0",
+     .max = "100",
+     .doc = "Maximum share of the nodes that are drained or have a taint at a time, in percent, "
+            "rounded down."},
     {.name = "signing-key",
      .type = OptionType::kPath,
      .doc = "Ed25519 private keys (PEM); the first one signs certificates, the others are those "

@@ -84,6 +84,15 @@ control::MeshSettings MeshOf(const Settings& settings) {
           .pings_per_second = settings.Number("mesh-pings")};
 }
 
+control::ActionOptions ActionsOf(const Settings& settings) {
+  const std::string mode = settings.Text("remediation");
+  return {.mode = mode == "automatic" ? control::Remediation::kAutomatic
+                  : mode == "approve" ? control::Remediation::kApprove
+                                      : control::Remediation::kOff,
+          .per_hour = settings.Number("remediation-per-hour"),
+          .nodes_percent = settings.Number("remediation-percent")};
+}
+
 control::ControllerOptions OptionsOf(const Settings& settings, OperatorLog& operator_log) {
   return {
       .heartbeat_interval = settings.Duration("heartbeat-interval"),
@@ -98,6 +107,7 @@ control::ControllerOptions OptionsOf(const Settings& settings, OperatorLog& oper
                        .on_issued =
                            [&](const v1::Certificate& one) { operator_log.OnCertificate(one); }},
       .mesh = MeshOf(settings),
+      .actions = ActionsOf(settings),
       .subnet_interval = settings.Duration("infiniband-interval"),
       .on_long_turn = [&](const control::LongTurn& turn) { operator_log.OnLongTurn(turn); }};
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "daemon/access/audit_entry.h"
 #include "proto/names.h"
+#include "proto/node_actions.h"
 
 namespace fabric {
 namespace {
@@ -72,6 +73,11 @@ void OperatorLog::OnEvent(const v1::Event& event) {
          FindingFields(finding)});
   } else if (event.has_campaign()) {
     Add({log::Level::kInfo, CampaignText(event.campaign()), {{"campaign", event.campaign().id()}}});
+  } else if (event.has_node_action()) {
+    const v1::NodeAction& action = event.node_action();
+    Add({log::Level::kInfo,
+         NodeActionText(action),
+         {{"action", action.id()}, {"node", action.node()}}});
   }
 }
 

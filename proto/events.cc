@@ -11,6 +11,7 @@ std::string_view EventKind(const v1::Event& event) {
     case v1::Event::kPort:
     case v1::Event::kPorts: return "port";
     case v1::Event::kSubnet: return "subnet";
+    case v1::Event::kNodeAction: return "action";
     case v1::Event::kGap: return "gap";
     case v1::Event::BODY_NOT_SET: break;
   }
@@ -21,7 +22,8 @@ bool IsAbout(const v1::Event& event, const NodeSet& nodes) {
   const v1::PairResult& pair = event.pair_result();
   return nodes.contains(event.node().name()) || nodes.contains(event.port().node()) ||
          nodes.contains(event.ports().node()) || nodes.contains(pair.from().node()) ||
-         nodes.contains(pair.to().node()) || AffectsOneOf(event.finding(), nodes);
+         nodes.contains(pair.to().node()) || nodes.contains(event.node_action().node()) ||
+         AffectsOneOf(event.finding(), nodes);
 }
 
 }  // namespace fabric

@@ -14,6 +14,7 @@
 #include "ctl/tables/subnet_change.h"
 #include "proto/events.h"
 #include "proto/names.h"
+#include "proto/node_actions.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
@@ -32,7 +33,7 @@ constexpr Option kEventsOptions[] = {
     {.name = "kind",
      .type = OptionType::kWords,
      .value = "KINDS",
-     .doc = "Show only these kinds: node,port,finding,campaign,probe,subnet."},
+     .doc = "Show only these kinds: node,port,finding,campaign,probe,subnet,action."},
     HostsOption("node", "Show only events about these nodes: n1,n2 or gpu[001-016,20]."),
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "filter",
@@ -111,6 +112,8 @@ std::vector<std::string> Describe(const v1::Event& event) {
       return {subnet.subnet(), Format("{}: {}", Plural(subnet.total(), "change"),
                                       ListSome(changes, kChangesShown, subnet.total()))};
     }
+    case v1::Event::kNodeAction:
+      return {event.node_action().node(), NodeActionText(event.node_action())};
     case v1::Event::kGap: return {std::string(kAbsent), event.gap().reason()};
     case v1::Event::BODY_NOT_SET: break;
   }
@@ -150,7 +153,7 @@ struct EventFilter {
 };
 
 Result<EventFilter> FilterOf(const Arguments& arguments) {
-  const Candidates kKinds = {"node", "port", "finding", "campaign", "probe", "subnet"};
+  const Candidates kKinds = {"node", "port", "finding", "campaign", "probe", "subnet", "action"};
   EventFilter filter{.kinds = arguments.Words("kind"),
                      .rule = arguments.Text("rule"),
                      .expression = arguments.Text("filter")};
@@ -160,8 +163,9 @@ Result<EventFilter> FilterOf(const Arguments& arguments) {
     if (std::ranges::find(kKinds, kind) == kKinds.end())
       return Status(
           Code::kInvalidArgument,
-          "--kind: " + UnknownName("kind", kind, kKinds,
-                                   "; expected node, port, finding, campaign, probe, subnet"));
+          "--kind: " +
+              UnknownName("kind", kind, kKinds,
+                          "; expected node, port, finding, campaign, probe, subnet, action"));
   return filter;
 }
 

@@ -79,6 +79,15 @@ auto FindById(control::Controller& controller, Request request, List list, const
   }
 }
 
+Result<Parts> PartsOfNodeAction(control::Controller& controller, const std::string& id,
+                                Moment now) {
+  ASSIGN_OR_RETURN(const v1::NodeAction action,
+                   FindById<v1::ListNodeActionsResponse>(
+                       controller, v1::ListNodeActionsRequest(),
+                       [](const auto& page) { return page.node_actions(); }, id, now));
+  return Parts{Part{.node = action.node(), .rails = {}}};
+}
+
 }  // namespace
 
 Result<Parts> PartsOf(control::Controller& controller, const Message& request, Moment now) {
@@ -112,6 +121,14 @@ Result<Parts> PartsOf(control::Controller& controller, const Message& request, M
   }
   if (const auto* const one = dynamic_cast<const v1::StartCertificateRequest*>(&request))
     return PartsOfSpec(one->request());
+  if (const auto* const one = dynamic_cast<const v1::ProposeNodeActionRequest*>(&request))
+    return Parts{Part{.node = one->node(), .rails = {}}};
+  if (const auto* const one = dynamic_cast<const v1::ApproveNodeActionRequest*>(&request))
+    return PartsOfNodeAction(controller, one->id(), now);
+  if (const auto* const one = dynamic_cast<const v1::RevertNodeActionRequest*>(&request))
+    return PartsOfNodeAction(controller, one->id(), now);
+  if (const auto* const one = dynamic_cast<const v1::ReportNodeActionRequest*>(&request))
+    return PartsOfNodeAction(controller, one->id(), now);
   return kEverything;
 }
 

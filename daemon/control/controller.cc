@@ -80,6 +80,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
           options.pairs_at_once_max, sessions, outbox, [this] { return findings.Failing(); },
           [this](const blame::Fabric& fabric) { return CountersOf(fleet, fabric); }, store.epoch()),
       schedules(campaigns, located, outbox),
+      node_actions(options.actions, outbox),
       rechecks({.fleet = fleet, .findings = findings, .located = located, .campaigns = campaigns},
                [this](const RecheckPlan& plan, Moment at) {
                  return StartAtOnce(*this, CampaignStart(plan.spec, {.rechecks = plan.findings}),
@@ -150,6 +151,7 @@ Status Controller::Load(Moment now) {
   ASSIGN_OR_RETURN(std::vector<v1::GetCertificateResponse> certificates,
                    store.Certificates(Certificates::kKeptMax));
   ASSIGN_OR_RETURN(const std::vector<v1::ScheduleRecord> schedules, store.Schedules());
+  ASSIGN_OR_RETURN(std::vector<v1::NodeAction> node_actions, store.NodeActions());
   ASSIGN_OR_RETURN(std::vector<v1::SubnetHistory> subnet_histories, store.SubnetHistories());
   std::set<std::string> names;
   for (auto& [snapshot, memory] : nodes) {
@@ -178,6 +180,7 @@ Status Controller::Load(Moment now) {
   state_->subnet_histories.Restore(std::move(subnet_histories));
   state_->campaigns.Restore(campaigns, now);
   state_->schedules.Restore(schedules, now);
+  state_->node_actions.Restore(std::move(node_actions));
   UpdateNumbers(now);
   state_->certificates.Restore(std::move(certificates), now);
   return {};

@@ -123,6 +123,7 @@ void Controller::MarkOutdated(Moment now) {
   outdated_at_ = now.steady;
   RemoveExpired(*state_, now);
   UpdateMaintenance(*state_);
+  state_->node_actions.Tick(now);
   for (const std::string& node : state_->fleet.FindOutdated(state_->options.settings_age_max, now))
     state_->evaluator.MarkChanged(node);
   for (const std::string& node : state_->fleet.ForgetViolations(kViolationAge, now))

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/ed25519.h"
+#include "daemon/control/actions/action_options.h"
 #include "daemon/control/background.h"
 #include "daemon/control/findings/lifecycle.h"
 #include "daemon/control/turns.h"
@@ -62,6 +63,7 @@ struct ControllerOptions {
   CustomRules custom_rules = {};
   CertificateOptions certificates = {};
   MeshSettings mesh = {};
+  ActionOptions actions = {};
   Duration subnet_interval = {};  // Between readings of InfiniBand subnets by agents; 0: none
   std::uint64_t nodes_max = 0;    // 0: the bound "nodes"
   // Called after each turn longer than TurnRecorder::kLong, from any thread, without locks.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "daemon/control/actions/node_actions.h"
 #include "daemon/control/campaigns/campaigns.h"
 #include "daemon/control/certificates/certificates.h"
 #include "daemon/control/evaluator.h"
@@ -52,6 +53,7 @@ struct State {
   LocatedFaults located;
   Campaigns campaigns;
   Schedules schedules;
+  NodeActions node_actions;
   Rechecks rechecks;
   Certificates certificates;
   Mesh mesh;

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "daemon/otlp/attributes.h"
 #include "proto/names.h"
+#include "proto/node_actions.h"
 #include "proto/timestamps.h"
 
 namespace fabric::otlp {
@@ -96,6 +97,13 @@ class Describer {
     Body(Format("subnet {}: {}", subnet.subnet(), Plural(subnet.total(), "change")));
   }
 
+  void NodeAction(const v1::NodeAction& action) {
+    Attribute("node", action.node());
+    Attribute("action", action.id());
+    Attribute("change", Name(action.state()));
+    Body(NodeActionText(action));
+  }
+
   void Gap(const v1::EventGap& gap) {
     SetLevel(logs::SEVERITY_NUMBER_WARN);
     if (gap.has_missed()) Number("missed", static_cast<std::int64_t>(gap.missed()));
@@ -168,6 +176,7 @@ LogRecord RecordOf(const v1::Event& event, WallTime now) {
     case v1::Event::kPort: to.OnePort(event.port()); break;
     case v1::Event::kPorts: to.Ports(event.ports()); break;
     case v1::Event::kSubnet: to.Subnet(event.subnet()); break;
+    case v1::Event::kNodeAction: to.NodeAction(event.node_action()); break;
     case v1::Event::kGap: to.Gap(event.gap()); break;
     case v1::Event::BODY_NOT_SET: break;
   }

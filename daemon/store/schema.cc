@@ -124,8 +124,16 @@ CREATE TABLE subnet_histories (
 );
 )";
 
-constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                  kVersion5, kVersion6, kVersion7, kVersion8};
+// Drains and taints of nodes.
+constexpr const char* kVersion9 = R"(
+CREATE TABLE node_actions (
+  id TEXT PRIMARY KEY,
+  action BLOB NOT NULL
+);
+)";
+
+constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
+                                  kVersion6, kVersion7, kVersion8, kVersion9};
 static_assert(std::size(kSteps) == kSchemaVersion);
 
 constexpr std::int64_t kIncremental = 2;  // PRAGMA auto_vacuum

@@ -25,9 +25,10 @@ using Query = std::unique_ptr<SqlStatement>;
 
 struct Statements {
   Query put_node, delete_node, put_finding, add_history, put_silence, put_campaign, add_result,
-      put_certificate, put_schedule, delete_schedule, put_subnet_history, delete_subnet_history;
+      put_certificate, put_schedule, delete_schedule, put_node_action, delete_node_action,
+      put_subnet_history, delete_subnet_history;
   Query nodes, open_findings, resolved_findings, findings_from, history, silences;
-  Query campaigns, results, certificates, schedules, subnet_histories;
+  Query campaigns, results, certificates, schedules, node_actions, subnet_histories;
 };
 
 // Sequences ascend: appending there is what databases do best. They are assigned by the statement,
@@ -66,6 +67,11 @@ constexpr Row kStatements[] = {
      "schedule = excluded.schedule"},
     {&Statements::delete_schedule, "DELETE FROM schedules WHERE id = $1"},
     {&Statements::schedules, "SELECT id, schedule FROM schedules ORDER BY id"},
+    {&Statements::put_node_action,
+     "INSERT INTO node_actions VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET "
+     "action = excluded.action"},
+    {&Statements::delete_node_action, "DELETE FROM node_actions WHERE id = $1"},
+    {&Statements::node_actions, "SELECT id, action FROM node_actions ORDER BY id"},
     {&Statements::put_subnet_history,
      "INSERT INTO subnet_histories VALUES ($1, $2) ON CONFLICT (subnet) DO UPDATE SET "
      "history = excluded.history"},
@@ -146,23 +152,18 @@ class SqlStore final : public Store {
                      .Bind(1, Nanoseconds(silence.until()))
                      .Blob(2, silence.SerializeAsString()));
   }
-
   Status PutCampaign(const v1::Campaign& campaign) override {
     if (campaign.results().empty())  // As usual; others can be large
-      return Write(sql_.put_campaign->Text(0, campaign.id()).Blob(1, campaign.SerializeAsString()));
+      return Put(sql_.put_campaign, campaign.id(), campaign);
     v1::Campaign bare = campaign;
     bare.clear_results();
-    return Write(sql_.put_campaign->Text(0, bare.id()).Blob(1, bare.SerializeAsString()));
+    return Put(sql_.put_campaign, bare.id(), bare);
   }
-
   Status PutCertificate(const v1::GetCertificateResponse& certificate) override {
-    return Write(sql_.put_certificate->Text(0, certificate.certificate().id())
-                     .Blob(1, certificate.SerializeAsString()));
+    return Put(sql_.put_certificate, certificate.certificate().id(), certificate);
   }
-
   Status PutSchedule(const v1::ScheduleRecord& schedule) override {
-    return Write(
-        sql_.put_schedule->Text(0, schedule.schedule().id()).Blob(1, schedule.SerializeAsString()));
+    return Put(sql_.put_schedule, schedule.schedule().id(), schedule);
   }
   Status DeleteSchedule(const std::string& id) override {
     return Write(sql_.delete_schedule->Text(0, id));
@@ -170,9 +171,17 @@ class SqlStore final : public Store {
   Result<std::vector<v1::ScheduleRecord>> Schedules() override {
     return Read<v1::ScheduleRecord>(*sql_.schedules);
   }
+  Status PutNodeAction(const v1::NodeAction& action) override {
+    return Put(sql_.put_node_action, action.id(), action);
+  }
+  Status DeleteNodeAction(const std::string& id) override {
+    return Write(sql_.delete_node_action->Text(0, id));
+  }
+  Result<std::vector<v1::NodeAction>> NodeActions() override {
+    return Read<v1::NodeAction>(*sql_.node_actions);
+  }
   Status PutSubnetHistory(const v1::SubnetHistory& history) override {
-    return Write(
-        sql_.put_subnet_history->Text(0, history.subnet()).Blob(1, history.SerializeAsString()));
+    return Put(sql_.put_subnet_history, history.subnet(), history);
   }
   Status DeleteSubnetHistory(const std::string& subnet) override {
     return Write(sql_.delete_subnet_history->Text(0, subnet));
@@ -245,6 +254,9 @@ class SqlStore final : public Store {
   Status InOneTransaction(Writes writes, bool durable = false);
   Status Write(SqlStatement& statement) {
     return InOneTransaction([&] { return statement.Run(); });
+  }
+  Status Put(Query& query, const std::string& id, const google::protobuf::Message& message) {
+    return Write(query->Text(0, id).Blob(1, message.SerializeAsString()));
   }
 
   const std::uint64_t epoch_;

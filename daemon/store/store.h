@@ -1,5 +1,5 @@
 // Persistent state: nodes and their changes, findings with history, silences, campaigns with
-// results, certificates, schedules, changes of InfiniBand subnets.
+// results, certificates, schedules, actions on nodes, changes of InfiniBand subnets.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "fabric/v1/finding.pb.h"
 #include "fabric/v1/inventory.pb.h"
 #include "fabric/v1/memory.pb.h"
+#include "fabric/v1/node_action.pb.h"
 #include "fabric/v1/probe.pb.h"
 #include "fabric/v1/schedule.pb.h"
 
@@ -76,6 +77,8 @@ class Store {
   virtual Status PutCertificate(const v1::GetCertificateResponse& certificate) = 0;  // By id
   virtual Status PutSchedule(const v1::ScheduleRecord& schedule) = 0;                // By id
   virtual Status DeleteSchedule(const std::string& id) = 0;
+  virtual Status PutNodeAction(const v1::NodeAction& action) = 0;  // By id
+  virtual Status DeleteNodeAction(const std::string& id) = 0;
   virtual Status PutSubnetHistory(const v1::SubnetHistory& history) = 0;  // By subnet
   virtual Status DeleteSubnetHistory(const std::string& subnet) = 0;
   virtual Status AddPairResults(std::span<const CampaignResult> results) = 0;  // All or none
@@ -122,6 +125,7 @@ class Store {
   virtual Result<std::vector<v1::GetCertificateResponse>> Certificates(
       std::uint32_t max) = 0;                                       // Newest first
   virtual Result<std::vector<v1::ScheduleRecord>> Schedules() = 0;  // By id
+  virtual Result<std::vector<v1::NodeAction>> NodeActions() = 0;    // By id
   virtual Result<std::vector<v1::SubnetHistory>> SubnetHistories() = 0;
   // Changes at or after `from`.
   virtual Result<ChangeLog> SettingChanges(const std::string& node,

@@ -17,15 +17,12 @@ import sys
 import syslog
 import time
 
+from slurm_actions import Actions
+from slurm_failure import Failure
+from slurm_settings import SETTINGS, read_settings
+from slurm_topology import slurm_topology
+
 PREFIX = "fabricd: "  # Of the reasons that this program sets. It changes no node with another one.
-SETTINGS = "/etc/fabricd/slurm.yaml"
-DEFAULTS = {
-    "act": "no", "drains-per-hour": "4", "resumes-per-hour": "4", "partition-share-percent": "10",
-    "certify-within": "30s", "partners": "2", "state-dir": "/var/lib/fabric-slurm",
-    "slurm-users": "slurm,root", "bin": "/usr/bin",
-    "slurm-conf": "", "profile": "", "controller": "", "tls-ca": "", "tls-cert": "", "tls-key": "",
-    "certificate-key": ""}
-NUMBERS = ("drains-per-hour", "resumes-per-hour", "partition-share-percent", "partners")
 HOUR_S = 3600
 REASON_MAX = 200
 AUDIT_READ_MAX = 1 << 20  # Bytes of the audit file that are read: its end
@@ -33,34 +30,9 @@ FILE_MAX = 64 << 20
 UNAVAILABLE = ("drain", "down", "fail", "error", "maint", "reboot", "unknown")
 
 
-class Failure(Exception):
-    """One line for the log."""
-
-
 def log(text):
     syslog.syslog(text)
     print(f"fabric-slurm: {text}", file=sys.stderr)
-
-
-def read_settings(path):
-    """Lines `name: value`. Errors have the file and the line."""
-    settings = dict(DEFAULTS)
-    for number, line in enumerate(path.read_text().splitlines(), 1) if path.exists() else ():
-        line = line.split("#")[0].strip()
-        if not line:
-            continue
-        name, colon, value = (part.strip() for part in line.partition(":"))
-        if not colon or name not in DEFAULTS:
-            raise Failure(f"{path}:{number}: expected 'NAME: VALUE' with one of "
-                          f"{', '.join(DEFAULTS)}, saw '{line}'")
-        if name in NUMBERS and not re.fullmatch(r"\d{1,6}", value):
-            raise Failure(f"{path}:{number}: {name}: expected a number, saw '{value}'")
-        if name == "act" and value not in ("yes", "no"):
-            raise Failure(f"{path}:{number}: act: expected yes or no, saw '{value}'")
-        if name == "certify-within" and not re.fullmatch(r"\d{1,4}s", value):
-            raise Failure(f"{path}:{number}: {name}: expected seconds such as 30s, saw '{value}'")
-        settings[name] = value
-    return {name: int(value) if name in NUMBERS else value for name, value in settings.items()}
 
 
 class Node:
@@ -135,6 +107,7 @@ class Scheduler:
         if settings["slurm-conf"]:  # slurmctld does not pass it to its programs.
             os.environ["SLURM_CONF"] = settings["slurm-conf"]
         self.lock = open(self.folder / "lock", "w", encoding="utf-8")
+        self.actions = Actions(self.fabricctl, log, settings["approval"] == "yes")
 
     def command(self, name, *words, timeout=30, text=None):
         """Runs a program. Returns its exit status, standard output and standard error."""
@@ -208,18 +181,27 @@ class Scheduler:
                 log(f"not drained {name}: {why}: {refused}")
             elif self.settings["act"] == "no":
                 log(f"would drain {name}: {reason}")
-            else:
+            elif self.actions.approved(name, why, str(evidence)):
                 self.audit("drain", name, why, evidence=str(evidence))
                 self.update(name, "state=drain", f"reason={reason}")
+                self.actions.report(name, "applied")
                 drained.append(name)
         # Other machines can have drained nodes at the same time: the last ones are resumed.
         over = self.over(self.nodes()) if drained else {}
         for name in [name for name in drained if name in over]:
-            self.audit("revert", name, over[name])
-            self.update(name, "state=resume")
+            self.revert(name, over[name])
             drained.remove(name)
         fcntl.flock(self.lock, fcntl.LOCK_UN)
         return drained
+
+    def revert(self, name, why):
+        self.audit("revert", name, why)
+        self.update(name, "state=resume")
+        self.actions.report(name, "reverted", why)
+
+    def fabricctl(self, *words):
+        """Runs fabricctl with the controller of the settings."""
+        return self.command("fabricctl", *words, *self.connection())
 
     def connection(self):
         """Options of fabricctl for the controller."""
@@ -331,6 +313,26 @@ def resume(scheduler):
             scheduler.audit("resume", node.name, f"certificate {certificate['id']} passes",
                             evidence=str(path), reason=node.reason)
             scheduler.update(node.name, "state=resume")
+            scheduler.actions.report(node.name, "reverted", f"certificate {certificate['id']}")
+    return 0
+
+
+def actions(scheduler):
+    """Drains nodes whose actions are approved now, and resumes those that a person reverted."""
+    nodes = scheduler.nodes()
+    for action in scheduler.actions.read():
+        name, state = action["node"], action["state"].removeprefix("NODE_ACTION_STATE_")
+        ours = name in nodes and nodes[name].ours()
+        if state == "APPROVED":
+            scheduler.drain({name: action["reason"]}, action.get("evidence") or action["id"])
+        elif state == "REVERTING" and ours and scheduler.settings["act"] == "no":
+            log(f"would resume {name}: action {action['id']} is reverted")
+        elif state == "REVERTING" and ours:
+            fcntl.flock(scheduler.lock, fcntl.LOCK_EX)
+            scheduler.revert(name, f"action {action['id']} is reverted")
+            fcntl.flock(scheduler.lock, fcntl.LOCK_UN)
+        elif state in ("REVERTING", "APPLIED") and not ours:
+            scheduler.actions.report(name, "reverted", "the node has no drain of fabricd any more")
     return 0
 
 
@@ -340,28 +342,6 @@ def show(scheduler):
         if node.ours():
             print(f"{name} {node.state} {node.reason}")
     return 0
-
-
-def slurm_topology(devices):
-    """topology.conf for topology/tree, and the nodes that it omits. Leaves that share nodes are
-    one switch, because a node of Slurm is below one switch only."""
-    leaves_of = {}
-    for port in devices:
-        leaf = port.get("leaf")
-        leaves_of.setdefault(port["node"], set()).update([leaf] if leaf else [])
-    groups = []  # Leaves, nodes
-    for node, leaves in leaves_of.items():
-        same = [group for group in groups if group[0] & leaves]
-        groups = [group for group in groups if not group[0] & leaves]
-        groups.append((leaves.union(*(group[0] for group in same)),
-                       [node] + [name for group in same for name in group[1]]))
-    switches = {re.sub(r"[^\w.-]", "_", min(leaves)): nodes for leaves, nodes in groups if leaves}
-    lines = [f"SwitchName={name} Nodes={','.join(sorted(nodes))}"
-             for name, nodes in sorted(switches.items())]
-    if len(switches) > 1:
-        lines.append(f"SwitchName=fabric Switches={','.join(sorted(switches))}")
-    return "".join(line + "\n" for line in lines), sorted(
-        node for node, leaves in leaves_of.items() if not leaves)
 
 
 def topology(scheduler):
@@ -379,7 +359,8 @@ def topology(scheduler):
     return 0
 
 
-COMMANDS = {"prolog": prolog, "check": check, "resume": resume, "list": show, "topology": topology}
+COMMANDS = {"prolog": prolog, "check": check, "resume": resume, "actions": actions, "list": show,
+            "topology": topology}
 
 
 def main(words):
@@ -393,7 +374,7 @@ def main(words):
     except (Failure, OSError, ValueError, KeyError) as error:
         log(f"{words[0]}: {error}")
         # A defect of this program stops no job.
-        return 1 if words[0] in ("resume", "list", "topology") else 0
+        return 1 if words[0] in ("resume", "actions", "list", "topology") else 0
 
 
 if __name__ == "__main__":

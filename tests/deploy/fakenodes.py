@@ -106,19 +106,39 @@ class FakeFabricd:
 
     def __init__(self, *names):
         self.nodes = [{"name": name, "state": "NODE_STATE_CONNECTED"} for name in names]
-        self.findings, self.devices = [], []
+        self.findings, self.devices, self.actions = [], [], []
+        self.approve = False  # Each action at once
         self.status = 200
         self.server = FakeServer(self.answer)
 
-    def answer(self, _, path, __):
+    def answer(self, verb, path, body):
         path, _, query = path.partition("?")
         if self.status != 200:
             return self.status, {"message": "not now"}
+        if verb == "POST":
+            return self.act(path, body)
         what = path.rpartition("/")[2]
         start = int(urllib.parse.parse_qs(query).get("page_token", ["0"])[0])
-        listed = {"nodes": self.nodes, "findings": self.findings, "devices": self.devices}[what]
+        listed = {"nodes": self.nodes, "findings": self.findings, "devices": self.devices,
+                  "node-actions": self.actions}[what]
         more = str(start + 2) if start + 2 < len(listed) else ""
-        return 200, {what: listed[start:start + 2], "next_page_token": more}
+        return 200, {what.replace("-", "_"): listed[start:start + 2], "next_page_token": more}
+
+    def act(self, path, body):
+        """ProposeNodeAction and ReportNodeAction."""
+        if path.endswith(":report"):
+            name = path.removesuffix(":report").rpartition("/")[2]
+            found = next(one for one in self.actions if one["id"] == name)
+            found["state"] = body["state"]
+            return 200, found
+        for one in self.actions:
+            if one["node"] == body["node"] and one["state"].rpartition("_")[2] in (
+                    "PROPOSED", "APPROVED", "APPLIED", "REVERTING"):
+                return 200, one
+        state = "APPROVED" if self.approve else "PROPOSED"
+        self.actions.append(body | {"id": f"a{len(self.actions) + 1}",
+                                    "state": f"NODE_ACTION_STATE_{state}"})
+        return 200, self.actions[-1]
 
     def fail(self, node, rule="port_active", severity="CRITICAL", **fields):
         made = {"id": f"{rule}-{node}-{len(self.findings)}", "rule": rule,

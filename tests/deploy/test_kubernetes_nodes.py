@@ -308,6 +308,47 @@ class TaintsTest(World):
         self.assertEqual([len(self.taints(name)) for name in self.names], [0, 1, 0])
         self.assertNotIn(fabric_taint.SET_AT, self.annotations(), "it is old")
 
+    def action(self, state=None):
+        """The state of the newest action, after it was changed to `state`."""
+        if state:
+            self.fabricd.actions[-1]["state"] = f"NODE_ACTION_STATE_{state}"
+        return self.fabricd.actions[-1]["state"].removeprefix("NODE_ACTION_STATE_")
+
+    def test_a_taint_waits_for_the_approval_of_fabricd(self):
+        words = (TAINT, "--taint-nodes=3", "--approval")
+        self.fabricd.fail("n1")
+        self.turn(*words, "--dry-run")
+        self.assertEqual(self.fabricd.actions, [])
+        for _ in range(2):  # One action, also when it is proposed again
+            self.turn(*words)
+            self.assertEqual((self.taints(), len(self.fabricd.actions)), ([], 1))
+        self.assertIn("no taint: action a1 is proposed", self.status("n1")[2])
+        self.action("APPROVED")
+        self.turn(*words)
+        self.assertEqual((self.taints(), self.action()), ([TAINTED], "APPLIED"))
+        self.action("REVERTING")
+        self.turn(*words)
+        self.assertEqual((self.taints(), self.action()), ([], "REVERTED"))
+
+    def test_an_approved_taint_ends_with_the_finding_or_by_an_administrator(self):
+        words = (TAINT, "--taint-nodes=3", "--taints-per-hour=9", "--approval")
+        self.fabricd.approve = True
+        finding = self.fabricd.fail("n1")
+        self.turn(*words)
+        self.assertEqual((self.taints(), self.action()), ([TAINTED], "APPLIED"))
+        self.fabricd.findings.clear()
+        self.turn(*words)
+        self.assertEqual((self.taints(), self.action()), ([], "REVERTED"))
+        self.fabricd.findings.append(finding)
+        self.turn(*words)
+        self.action("APPROVED")  # The report was lost.
+        self.turn(*words)
+        self.assertEqual((len(self.fabricd.actions), self.action()), (2, "APPLIED"))
+        del self.kubernetes.nodes["n1"]["spec"]["taints"]
+        self.fabricd.findings.clear()
+        self.turn(*words)
+        self.assertEqual(self.action(), "REVERTED")
+
     def test_a_conflict_sets_nothing_and_the_condition_is_written(self):
         self.fabricd.fail("n1")
         self.kubernetes.refuse["PATCH", "/api/v1/nodes/n1"] = 409

@@ -120,6 +120,7 @@ class TestLimits(DeployTest):
     def test_a_wrong_setting_has_its_line(self):
         path = self.folder() / "slurm.yaml"
         for text, message in (("act: perhaps\n", ":1: act: expected yes or no, saw 'perhaps'"),
+                              ("approval: 1\n", ":1: approval: expected yes or no, saw '1'"),
                               ("\nacts: no\n", ":2: expected 'NAME: VALUE' with one of"),
                               ("drains-per-hour: -1", "expected a number, saw '-1'"),
                               ("certify-within: 1m", "expected seconds such as 30s, saw '1m'")):
@@ -143,6 +144,12 @@ class TestTopology(DeployTest):
                       ("n4", "b"), ("n5", "")),
             ("SwitchName=b Nodes=n3,n4\nSwitchName=rail0_a Nodes=n1,n2\n"
              "SwitchName=fabric Switches=b,rail0_a\n", ["n5"]))
+
+    def test_names_of_leaves_stay_different(self):
+        made, _ = self.tree(("n1", "rail 0"), ("n2", "rail_0"), ("n3", "fabric"))
+        self.assertEqual(made, "SwitchName=fabric-2 Nodes=n3\nSwitchName=rail_0 Nodes=n1\n"
+                               "SwitchName=rail_0-2 Nodes=n2\n"
+                               "SwitchName=fabric Switches=fabric-2,rail_0,rail_0-2\n")
 
     def test_one_switch_has_no_parent(self):
         self.assertEqual(self.tree(("n1", "a"), ("n2", "a")),
@@ -348,6 +355,41 @@ class TestSlurm(DeployTest):
                                    "--key", key, "--nodes", "n1,n2"], capture_output=True,
                                   text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 1, done.stderr)
+
+    def test_a_drain_waits_for_approval_and_a_person_reverts_it(self):
+        """Certificates come from CERTIFY; actions are of a real fabricd."""
+        self.fleet()
+        fabricctl = self.program("fabricctl").resolve()
+        with Fleet(self.folder(), self.program,
+                   "--remediation=approve", "--remediation-percent=100") as fleet:
+            fleet.add("n1", "roce_connectx6dx")
+            fleet.wait(lambda: fleet.get("/v1/nodes")["nodes"], "node n1")
+            self.settings(act="yes", approval="yes", controller=fleet.grpc)
+            remedy = lambda *words: self.run_well(  # noqa: E731
+                fabricctl, "remedy", *words, "--controller", fleet.grpc)
+            job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]"}
+
+            self.bad.write_text("n2")  # fabricd does not know it.
+            self.assertIn("not drained n2: fabricctl: unknown node 'n2'",
+                          self.program_run("prolog", **job))
+            self.bad.write_text("n1")
+            said = self.program_run("prolog", **job)
+            self.assertIn("n1: action a1 is proposed: fabricctl remedy approve a1", said)
+            self.program_run("actions")
+            self.assertEqual(self.in_state("drained"), [])
+
+            self.assertIn("a1 (slurm-drain of n1) is approved",
+                          remedy("approve", "a1", "--author", "mia"))
+            said = self.program_run("actions")
+            self.assertEqual(self.in_state("drained"), ["n1"])
+            self.assertIn("applied", remedy("list"), said)
+
+            remedy("revert", "a1", "--author", "mia", "--note", "needed tonight")
+            self.program_run("actions")
+            self.assertEqual(self.in_state("drained"), [])
+            self.assertIn("reverted", remedy("list", "--all"))
+            self.assertIn("mia ended action a1", self.program_run("prolog", **job))
+            self.assertEqual(self.audit(), [("drain", "n1"), ("revert", "n1")])
 
     def test_slurmctld_accepts_the_topology_of_lldp(self):
         """Two leaves, of which one is that of both rails of its nodes."""

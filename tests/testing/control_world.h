@@ -37,6 +37,13 @@ class FlakyStore final : public store::Store {
     return failure.ok() ? store_->DeleteSchedule(id) : failure;
   }
   Result<std::vector<v1::ScheduleRecord>> Schedules() override { return store_->Schedules(); }
+  Status PutNodeAction(const v1::NodeAction& action) override {
+    return failure.ok() ? store_->PutNodeAction(action) : failure;
+  }
+  Status DeleteNodeAction(const std::string& id) override {
+    return failure.ok() ? store_->DeleteNodeAction(id) : failure;
+  }
+  Result<std::vector<v1::NodeAction>> NodeActions() override { return store_->NodeActions(); }
   Status PutSubnetHistory(const v1::SubnetHistory& history) override {
     return failure.ok() ? store_->PutSubnetHistory(history) : failure;
   }

@@ -296,6 +296,7 @@ export interface FabricEvent {
   port?: PortEvent;
   ports?: { node: string; ports: PortEvent[]; total: number };
   subnet?: { subnet: string; changes: SubnetChange[]; total: number };
+  node_action?: { id: string; kind: string; node: string; state: string; reason: string };
   gap?: { reason: string };
 }
 

@@ -8,8 +8,8 @@
 namespace fabric::control {
 
 const Handler* FindHandler(const google::protobuf::Descriptor& request) {
-  for (const auto handlers :
-       {NodeHandlers(), FindingHandlers(), ProbeHandlers(), ScheduleHandlers(), SubnetHandlers()})
+  for (const auto handlers : {NodeHandlers(), FindingHandlers(), ProbeHandlers(),
+                              ScheduleHandlers(), SubnetHandlers(), ActionHandlers()})
     for (const Handler& handler : handlers)
       if (handler.request() == &request) return &handler;
   return nullptr;

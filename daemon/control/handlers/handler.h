@@ -99,6 +99,7 @@ std::span<const Handler> FindingHandlers();
 std::span<const Handler> ProbeHandlers();
 std::span<const Handler> ScheduleHandlers();
 std::span<const Handler> SubnetHandlers();
+std::span<const Handler> ActionHandlers();
 
 // nullptr: no handler takes this type of request.
 const Handler* FindHandler(const google::protobuf::Descriptor& request);

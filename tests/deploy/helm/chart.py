@@ -39,6 +39,7 @@ GENERATED = {
 COPIED = {
     "alerts.yml": "prometheus/alerts.yml",
     "fabric_api.py": "kubernetes/api/fabric_api.py",
+    "fabric_approval.py": "kubernetes/nodes/fabric_approval.py",
     "fabric_judge.py": "kubernetes/nodes/fabric_judge.py",
     "fabric_nodes.py": "kubernetes/nodes/fabric_nodes.py",
     "fabric_taint.py": "kubernetes/nodes/fabric_taint.py",

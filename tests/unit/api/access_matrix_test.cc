@@ -51,6 +51,11 @@ constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
     {"GetSubnetHistory", v1::ROLE_VIEWER},
     {"RecheckFindings", v1::ROLE_OPERATOR},
     {"DeleteSchedule", v1::ROLE_OPERATOR},
+    {"ProposeNodeAction", v1::ROLE_OPERATOR},
+    {"ListNodeActions", v1::ROLE_VIEWER},
+    {"ApproveNodeAction", v1::ROLE_OPERATOR},
+    {"RevertNodeAction", v1::ROLE_OPERATOR},
+    {"ReportNodeAction", v1::ROLE_OPERATOR},
     {"StartCertificate", v1::ROLE_OPERATOR},
     {"GetCertificate", v1::ROLE_VIEWER},
     {"ListCertificates", v1::ROLE_VIEWER},
@@ -309,7 +314,7 @@ TEST(WithAuthor, CoversEveryAuthorOfARequest) {
     EXPECT_EQ(WithAuthor(identity, *request) != nullptr, has_author) << type.name();
     authors += has_author ? 1 : 0;
   }
-  EXPECT_EQ(authors, 13);
+  EXPECT_EQ(authors, 17);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
   constexpr Mistake kMistakes[] = {
       {"",
        "expected one of status, diagnose, nodes, node, diff, devices, port, ibdev2netdev, "
-       "top, topology, nccl-env, findings, finding, silence, rules, validate, check, explain, "
+       "top, topology, nccl-env, findings, finding, silence, remedy, rules, validate, check, "
+       "explain, "
        "profile, probe, schedule, matrix, certify, mesh, backup, reload, support-bundle, "
        "whoami, login, token, join-token, join-request, join-certificates, audit, pki, "
        "events, completion, config, explain-log, subnet, version; see fabricctl --help"},
@@ -115,9 +116,9 @@ struct Failure {
 
 // As it stands on a command line.
 std::string Required(const Option& option) {
-  if (IsOperand(option)) return " x";
-  if (!option.choices.empty())
-    return Format(" --{} {}", option.name, option.choices.substr(0, option.choices.find('|')));
+  const std::string_view choice = option.choices.substr(0, option.choices.find('|'));
+  if (IsOperand(option)) return Format(" {}", choice.empty() ? "x" : choice);
+  if (!choice.empty()) return Format(" --{} {}", option.name, choice);
   return Format(" --{} {}", option.name, option.type == OptionType::kDuration ? "2h" : "x");
 }
 

@@ -46,6 +46,9 @@ class CopyTest : public ::testing::Test {
     v1::ScheduleRecord schedule;
     schedule.mutable_schedule()->set_id("daily");
     ASSERT_TRUE(store.PutSchedule(schedule).ok());
+    v1::NodeAction action;
+    action.set_id("a1");
+    ASSERT_TRUE(store.PutNodeAction(action).ok());
     v1::SubnetHistory history;
     history.set_subnet("mlx5_0/1");
     ASSERT_TRUE(store.PutSubnetHistory(history).ok());
@@ -71,6 +74,7 @@ class CopyTest : public ::testing::Test {
         {"pair_results", "sequence, campaign, ended_at, result"},
         {"certificates", "sequence, id, certificate"},
         {"schedules", "id, schedule"},
+        {"node_actions", "id, action"},
         {"subnet_histories", "subnet, history"},
         {"fact_logs", "node, since"},
         {"fact_changes", "sequence, node, at, change"},

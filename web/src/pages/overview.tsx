@@ -227,6 +227,14 @@ export function EventText({ event }: { event: FabricEvent }) {
         changes
       </>
     );
+  if (event.node_action)
+    return (
+      <>
+        {word(event.node_action.kind, "NODE_ACTION_KIND")} of{" "}
+        <NodeLink name={event.node_action.node} />{" "}
+        {word(event.node_action.state, "NODE_ACTION_STATE")} ({event.node_action.id})
+      </>
+    );
   return <>{event.gap ? `events missed: ${event.gap.reason}` : "other event"}</>;
 }
 

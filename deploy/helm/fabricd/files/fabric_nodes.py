@@ -14,6 +14,7 @@ import sys
 import time
 import urllib.parse
 
+import fabric_approval
 import fabric_judge as judge
 import fabric_taint as taint
 from fabric_api import Failure, Unreachable, connect, fabricd_options, log, now
@@ -53,6 +54,7 @@ class Nodes:
     def __init__(self, kubernetes, fabricd, options):
         self.kubernetes, self.fabricd, self.options = kubernetes, fabricd, options
         self.read_at = time.monotonic()  # Last complete answer of fabricd
+        self.approval = None  # Of this turn
         self.lines = set()  # Error lines of the last turn: each is logged once
 
     def turn(self):
@@ -60,6 +62,9 @@ class Nodes:
         nodes = {node["metadata"]["name"]: node for node in self.read_nodes()}
         try:
             known, findings, ports = self.read_fabricd()
+            self.approval = fabric_approval.Approval(self.fabricd, self.options.approval,
+                                                     self.options.dry_run)
+            self.approval.read()
             self.read_at = time.monotonic()
         except (Failure, KeyError, TypeError, AttributeError) as failure:
             log(f"fabricd: {failure!r}" if not isinstance(failure, Failure) else str(failure))
@@ -146,7 +151,7 @@ class Nodes:
         if taint.annotation(node, taint.SET_AT) and not taint.has_own(node) \
                 and not taint.within_hour(node, datetime.datetime.now(datetime.timezone.utc)):
             annotations[taint.SET_AT] = None
-        refused = step(self.taint, wanted[judge.DEGRADED], annotations, budget)
+        refused = step(self.taint, known["name"], wanted[judge.DEGRADED], annotations, budget)
         if refused:
             status, reason, message = wanted[judge.DEGRADED]
             wanted[judge.DEGRADED] = (status, reason, f"{message}; no taint: {refused}")
@@ -253,34 +258,44 @@ class Nodes:
             if failure.code != 409:
                 raise
 
-    def taint(self, name, node, degraded, annotations, budget):
-        """Sets or removes the taint. Returns why it may not be set."""
+    def untaint(self, name, node, key, mark, why, annotations):
+        left = [one for one in taint.taints_of(node) if taint.text_of(one) != mark]
+        if len(left) < len(taint.taints_of(node)):
+            log(f"node {name}: removes the taint {mark}")
+            self.write_taints(name, node, left, {taint.MARK: None})
+            self.write_event(name, node, (mark, now(), "Untainted"), "Normal",
+                             "FabricTaintRemoved", f"removed the taint {mark}: {why}")
+        else:  # An administrator removed it.
+            annotations[taint.MARK] = None
+        self.approval.report(key, "REVERTED", why)
+
+    def taint(self, name, node, key, degraded, annotations, budget):
+        """Sets or removes the taint. Returns why it may not be set. key: the node of fabricd."""
         status, _, message = degraded
         mark, wanted, moment = taint.annotation(node, taint.MARK), self.options.taint, now()
         if mark:
-            if status != "False":
-                return ""
-            left = [one for one in taint.taints_of(node) if taint.text_of(one) != mark]
-            if len(left) < len(taint.taints_of(node)):
-                log(f"node {name}: removes the taint {mark}")
-                self.write_taints(name, node, left, {taint.MARK: None})
-                self.write_event(name, node, (mark, moment, "Untainted"), "Normal",
-                                 "FabricTaintRemoved", f"removed the taint {mark}: no finding")
-            else:  # An administrator removed it.
-                annotations[taint.MARK] = None
+            if self.approval.state(key) == "REVERTING":
+                self.untaint(name, node, key, mark, "a person reverted it", annotations)
+            elif status == "False":
+                self.untaint(name, node, key, mark, "no finding", annotations)
+            elif self.approval.state(key) == "APPROVED":  # The report was lost.
+                self.approval.report(key, "APPLIED")
             return ""
+        if self.approval.state(key) in ("APPLIED", "REVERTING"):
+            self.approval.report(key, "REVERTED", "the node has no taint of fabricd any more")
         taints = taint.taints_of(node)
         if wanted is None or status != "True" or any(
                 (one["key"], one["effect"]) == (wanted["key"], wanted["effect"])
                 for one in taints):
             return ""
-        refused = budget.refusal()
+        refused = budget.refusal() or self.approval.refusal(key, message)
         if not refused:
             text = taint.text_of(wanted)
             log(f"node {name}: sets the taint {text}: {message}")
             budget.take()  # Also if the answer is lost: the taint can be set.
             self.write_taints(name, node, [*taints, wanted], {taint.MARK: text,
                                                               taint.SET_AT: moment})
+            self.approval.report(key, "APPLIED")
             self.write_event(name, node, (text, moment, "Tainted"), "Warning",
                              "FabricTaintSet", f"set the taint {text}: {message}")
         return refused
@@ -326,6 +341,9 @@ def parse(words):
     options.add_argument("--taint-nodes", type=taint.parse_share, default="5%", metavar="N|N%",
                          help="nodes with this taint at a time, of those that fabricd knows; "
                               "default: 5%%")
+    options.add_argument("--approval", action="store_true",
+                         help="propose each taint to fabricd, and set it when it is approved there "
+                              "(fabricctl remedy); needs the role operator")
     options.add_argument("--dry-run", action="store_true", help="only log what would be written")
     options.add_argument("--once", action="store_true", help="look at all nodes once")
     return options.parse_args(words)
