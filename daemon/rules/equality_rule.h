@@ -1,7 +1,7 @@
 // Rule kind: comparable ports, or nodes, have the same value.
 //
-// The expected value is that of the profile; without one, that of the largest value group. When
-// the largest groups are equally large, one finding reports the disagreement and names no culprit.
+// The expected value is that of the profile; without one, that of more than half of the members.
+// Without such a majority, one finding reports the disagreement and names no culprit.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,11 @@
 namespace fabric::rules {
 namespace {
 
-// nullptr when several values are equally frequent. Silent members break a tie.
+// The value of most judged members, if more than half of all members have it: silent members break
+// a tie. nullptr otherwise. Members that cannot be compared with each other do not count against a
+// value, so that with them the most frequent value is enough.
 ValueGroup* MajorityOf(const PeerGroup& group) {
+  const bool needs_half = group.comparison->equality->incomparable == nullptr;
   ValueGroup* majority = nullptr;
   std::pair<std::size_t, std::size_t> most;
   for (const auto& [value, values] : group.values) {
@@ -21,6 +24,8 @@ ValueGroup* MajorityOf(const PeerGroup& group) {
     majority = values.get();
     most = count;
   }
+  if (majority != nullptr && needs_half && 2 * majority->members.size() <= group.members)
+    return nullptr;
   return majority;
 }
 

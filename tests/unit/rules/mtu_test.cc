@@ -49,6 +49,19 @@ TEST(MtuEqualOnRail, ReportsTheRailWithoutAMajority) {
   EXPECT_EQ(finding.evidence(1).basis(), "2 of 4 nodes on rail 1, no majority");
 }
 
+TEST(MtuEqualOnRail, TheMostFrequentOfManyValuesIsNoMajority) {
+  auto nodes = Nodes(5, testing::LabNode, {.rails = 1});
+  for (std::uint32_t i = 2; i < 5; ++i) testing::SetMtu(nodes[i], 0, 9000 + i);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.subject().scope(), v1::SCOPE_RAIL);
+  EXPECT_EQ(finding.title(),
+            "netdev MTU not the same: 4200 on n1, n2; 9002 on n3; 9003 on n4; 9004 on n5");
+  EXPECT_EQ(finding.evidence(0).basis(), "2 of 5 nodes on rail 0, no majority");
+  testing::SetMtu(nodes[2], 0, 4200);
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre("mtu_equal_on_rail n4/rxe0/1", "mtu_equal_on_rail n5/rxe0/1"));
+}
+
 TEST(MtuEqualOnRail, NamesAFewOfManyNodesAndValues) {
   auto nodes = Nodes(12, testing::LabNode, {.rails = 1});
   for (std::uint32_t i = 0; i < 12; ++i) testing::SetMtu(nodes[i], 0, i < 6 ? 9000 : 9216);
