@@ -9,6 +9,34 @@ namespace {
 constexpr std::string_view kLftsHead = "Unicast lids [";
 constexpr std::string_view kFdbsHead = "dump_ucast_routes: Switch ";
 
+// LIDs of a table, both ends included: "[0x0-0x40]" of dump_lfts, "[0-64]" of opensm.
+struct LidRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+std::optional<std::uint32_t> ReadLid(Scanner& at) {
+  if (!at.rest().starts_with("0x")) return at.Decimal();
+  const auto lid = at.Hex();
+  if (!lid || *lid > kUnicastLidMax) return std::nullopt;
+  return static_cast<std::uint32_t>(*lid);
+}
+
+std::optional<LidRange> ReadRange(std::string_view line) {
+  Scanner at(line.substr(kLftsHead.size()));
+  const auto first = ReadLid(at);
+  const auto last = first && at.Eat("-") ? ReadLid(at) : std::nullopt;
+  if (!last || !at.Eat("]") || *last > kUnicastLidMax || *first > *last) return std::nullopt;
+  return LidRange{*first, *last};
+}
+
+// What the number below a table counts.
+enum class Trailer : std::uint8_t {
+  kNone,     // opensm.fdbs has none, and lists LIDs without a route.
+  kEntries,  // dump_lfts
+  kLastLid,  // opensm-lfts.dump: the last LID of the header
+};
+
 class TableReader {
  public:
   TableReader(const std::string& file, Builder& builder) : file_(file), builder_(builder) {}
@@ -16,15 +44,15 @@ class TableReader {
   void Line(std::size_t number, std::string_view line) {
     line_ = number;
     if (line.empty() || line.starts_with('#')) return;
-    if (line.starts_with(kLftsHead)) return Begin(line, Scanner::After(line, " guid "), true);
-    if (line.starts_with(kFdbsHead)) return Begin(line, Scanner::After(line, "Switch "), false);
+    if (line.starts_with(kLftsHead)) return BeginLfts(line);
+    if (line.starts_with(kFdbsHead)) return Begin(line, Scanner::After(line, "Switch "));
     if (line.starts_with("Multicast mlids [")) {
       End();
       in_multicast_ = true;
       return;
     }
     if (in_multicast_ || IsHeading(line)) return;
-    if (line.find(" lids dumped") != std::string_view::npos) return Trailer(line);
+    if (line.find(" lids dumped") != std::string_view::npos) return OnTrailer(line);
     if (line.starts_with("0x")) return Entry(line);
     Bad("an entry such as '0x0001 005'", line);
   }
@@ -44,14 +72,24 @@ class TableReader {
   }
 
   // Unicast lids [0x0-0x8] of switch DR path ... guid 0x0000000000100002 (leaf-2):
-  void Begin(std::string_view line, std::optional<Scanner> at, bool counted) {
+  // Unicast lids [0-8] of switch Lid 2 guid 0x0000000000100002 ('leaf-2'):
+  void BeginLfts(std::string_view line) {
+    const auto at = Scanner::After(line, " guid ");
+    const auto range = ReadRange(line);
+    Begin(line, range ? at : std::nullopt);
+    if (here_ == kNoNode) return;
+    range_ = *range;
+    const bool by_opensm = at->rest().find("('") != std::string_view::npos;
+    trailer_ = by_opensm ? Trailer::kLastLid : Trailer::kEntries;
+  }
+
+  void Begin(std::string_view line, std::optional<Scanner> at) {
     End();
     in_multicast_ = false;
     const auto guid = at ? at->Hex() : std::nullopt;
-    if (!guid) return Bad("a switch with its GUID", line);
+    if (!guid) return Bad("LIDs such as [0x0-0x40] and a switch with its GUID", line);
     here_ = builder_.NodeOf(NodeType::kSwitch, *guid);
     if (here_ == kNoNode) return Bad("at most 65536 nodes", line);
-    counted_ = counted;
     Node& node = builder_.node(here_);
     if (!node.routes.empty()) {
       here_ = kNoNode;
@@ -93,31 +131,33 @@ class TableReader {
     ++entries_;
   }
 
-  // 8 valid lids dumped
-  void Trailer(std::string_view line) {
-    Scanner at(line);
-    const auto count = at.Decimal();
-    if (here_ != kNoNode && count && *count == entries_)
-      complete_ = true;
-    else if (here_ != kNoNode)
-      Bad(Format("{} entries of the table above; LIDs without an entry are unknown", entries_),
-          line);
-    counted_ = false;
+  // "8 valid lids dumped" of dump_lfts, "100 lids dumped" of opensm
+  void OnTrailer(std::string_view line) {
+    if (here_ != kNoNode) {
+      const auto count = Scanner(line).Decimal();
+      const bool by_opensm = trailer_ == Trailer::kLastLid;
+      if (!count || *count != (by_opensm ? range_.last : entries_))
+        Bad(Format("{}; LIDs without an entry are unknown",
+                   by_opensm ? Format("the last LID, {}", range_.last)
+                             : Format("{} entries of the table above", entries_)),
+            line);
+      else if (by_opensm && bad_ > 0)
+        Bad("a table without bad lines; LIDs without an entry are unknown", line);
+      else
+        builder_.CompleteRoutes(here_);
+    }
+    trailer_ = Trailer::kNone;
     End();
   }
 
-  // Of a complete table, LIDs without an entry have no route. Of others they are unknown.
   void End() {
-    if (here_ != kNoNode) {
-      if (counted_ && !complete_)
-        builder_.AddProblem({file_, line_,
-                             Format("expected the number of entries after the table of switch "
-                                    "0x{:016x}, saw none; LIDs without an entry are unknown",
-                                    builder_.node(here_).guid)});
-      if (complete_) builder_.CompleteRoutes(here_);
-    }
+    if (here_ != kNoNode && trailer_ != Trailer::kNone)
+      builder_.AddProblem({file_, line_,
+                           Format("expected the number of LIDs after the table of switch "
+                                  "0x{:016x}, saw none; LIDs without an entry are unknown",
+                                  builder_.node(here_).guid)});
     here_ = kNoNode;
-    complete_ = false;
+    trailer_ = Trailer::kNone;
     entries_ = 0;
     bad_ = 0;
   }
@@ -126,8 +166,8 @@ class TableReader {
   Builder& builder_;
   std::size_t line_ = 0;
   std::uint32_t here_ = kNoNode;
-  bool counted_ = false;   // The format has the number of entries below each table.
-  bool complete_ = false;  // This number was there and correct.
+  LidRange range_;                    // Of the header
+  Trailer trailer_ = Trailer::kNone;  // Expected below the table
   bool in_multicast_ = false;
   std::uint32_t entries_ = 0;
   std::uint32_t bad_ = 0;  // Bad lines of this table

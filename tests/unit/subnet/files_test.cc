@@ -17,18 +17,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Subnet ReadText(const std::string& text, const std::string& file = "net.txt") {
-  Builder builder;
-  const Status status = AddFile(file, text, builder);
-  EXPECT_TRUE(status.ok()) << status.message();
-  return builder.Finish();
-}
-
-std::vector<std::string> ProblemTexts(const Problems& problems) {
-  std::vector<std::string> texts;
-  for (const Problem& problem : problems.kept()) texts.push_back(ToString(problem));
-  return texts;
-}
+using testing::ProblemTexts;
+using testing::ReadText;
 
 constexpr std::string_view kSwitchA =
     "Switch\t4 \"S-0000000000000001\"\t\t# \"MF0;leaf-1:MQM8700/U1\" enhanced port 0 lid 1 lmc 0\n";
@@ -112,39 +102,6 @@ TEST(SubnetFiles, UnknownFormatsAreRefusedWithTheFile) {
                         "dump_lfts"));
   EXPECT_THAT(AddFile("p.ndt", "#StartDevice,StartPort\n", builder).message(),
               HasSubstr("saw a cable plan (NDT plan); use --plan"));
-}
-
-TEST(Tables, FormatsOfDumpLftsAndOpensmGiveTheSameTable) {
-  for (const std::string text :
-       {"Unicast lids [0x0-0x3] of switch DR path slid 0; dlid 0; 0,1 guid 0x0000000000000001 "
-        "(leaf-1):\n  Lid  Out   Destination\n       Port     Info \n0x0001 000 : (Switch)\n0x0003 "
-        "017 : (Channel Adapter)\n2 valid lids dumped \n",
-        "Unicast lids [0-3] of switch Lid 1 guid 0x0000000000000001 ('leaf-1'):\n0x0001 000 # "
-        "Switch\n0x0003 017 # Channel Adapter\n2 lids dumped\n",
-        "dump_ucast_routes: Switch 0x0000000000000001\nLID    : Port : Hops : Optimal\n0x0001 : "
-        "000 "
-        " : 00   : yes\n0x0002 : UNREACHABLE\n0x0003 : 017  : 01   : yes\n"}) {
-    const Subnet subnet = ReadText(text, "lfts.txt");
-    EXPECT_THAT(ProblemTexts(subnet.problems()), IsEmpty());
-    ASSERT_EQ(subnet.FindGuid(1), 0U);
-    EXPECT_EQ(subnet.node(0).RouteTo(1), 0);
-    EXPECT_EQ(subnet.node(0).RouteTo(2), kNoRoute);
-    EXPECT_EQ(subnet.node(0).RouteTo(3), 17);
-  }
-}
-
-TEST(Tables, OfATableThatIsCutOffMissingLidsAreUnknown) {
-  const Subnet subnet =
-      ReadText("Unicast lids [0-3] of switch Lid 1 guid 0x1 ('a'):\n0x0001 000 # x\n", "l.txt");
-  EXPECT_THAT(ProblemTexts(subnet.problems()),
-              ElementsAre(HasSubstr("LIDs without an entry are unknown")));
-  EXPECT_EQ(subnet.node(0).RouteTo(2), kUnknownRoute);
-  const Subnet garbage = ReadText(
-      "Unicast lids [0-3] of switch Lid 1 guid 0x1 ('a'):\n0x0001 000 # x\n0x00zz\n2 lids dumped\n",
-      "l.txt");
-  EXPECT_THAT(ProblemTexts(garbage.problems()),
-              ElementsAre(HasSubstr("l.txt:3: expected an entry"),
-                          HasSubstr("l.txt:4: expected 1 entries of the table above")));
 }
 
 TEST(SubnetList, ReadsBothEndsAndMarksTheManager) {

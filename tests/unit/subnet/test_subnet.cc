@@ -37,6 +37,18 @@ std::string PortGuid(const TestNode& node) {
 
 }  // namespace
 
+Subnet ReadText(const std::string& text, const std::string& file) {
+  Builder builder;
+  if (!AddFile(file, text, builder).ok()) std::abort();
+  return builder.Finish();
+}
+
+std::vector<std::string> ProblemTexts(const Problems& problems) {
+  std::vector<std::string> texts;
+  for (const Problem& problem : problems.kept()) texts.push_back(ToString(problem));
+  return texts;
+}
+
 std::uint32_t TestSubnet::AddSwitch(const std::string& name, std::uint32_t ports) {
   const auto index = static_cast<std::uint32_t>(nodes.size());
   nodes.push_back({true, 0x10000000 + std::uint64_t{index} * 16, index + 1, ports, name});

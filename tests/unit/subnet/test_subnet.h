@@ -9,6 +9,10 @@
 
 namespace fabric::subnet::testing {
 
+// The subnet of one file, which must have a known format.
+Subnet ReadText(const std::string& text, const std::string& file = "net.txt");
+std::vector<std::string> ProblemTexts(const Problems& problems);
+
 struct TestNode {
   bool is_switch = false;
   std::uint64_t guid = 0;
