@@ -49,7 +49,7 @@ void Builder::AddCable(End from, End to) {
 bool Builder::AddRoute(std::uint32_t node, std::uint32_t lid, std::uint8_t port) {
   std::vector<std::uint8_t>& routes = made_.nodes_[node].routes;
   if (lid >= routes.size()) {
-    const std::size_t size = (lid / 64 + 1) * 64;
+    const std::size_t size = (lid / kLidsOfBlock + 1) * kLidsOfBlock;
     if (route_bytes_ + size - routes.size() > kRouteBytesMax) return false;
     route_bytes_ += size - routes.size();
     routes.resize(size, kUnknownRoute);
@@ -61,6 +61,25 @@ bool Builder::AddRoute(std::uint32_t node, std::uint32_t lid, std::uint8_t port)
 void Builder::CompleteRoutes(std::uint32_t node) {
   made_.nodes_[node].routes_complete = true;
   std::ranges::replace(made_.nodes_[node].routes, kUnknownRoute, kNoRoute);
+}
+
+void Builder::CompleteRoutes(std::uint32_t node, std::uint32_t first, std::uint32_t last) {
+  for (std::uint32_t lid = first; lid <= last; ++lid)
+    if (made_.nodes_[node].RouteTo(lid) == kUnknownRoute && !AddRoute(node, lid, kNoRoute)) return;
+}
+
+void Builder::ForgetRoutes(std::uint64_t guid, std::uint32_t first, std::uint32_t last) {
+  if (unread_.size() < kNodesMax) unread_.push_back({.guid = guid, .first = first, .last = last});
+}
+
+void Builder::ForgetUnread() {
+  for (const Unread& unread : unread_) {
+    const auto at = made_.by_guid_.find(unread.guid);
+    if (at == made_.by_guid_.end()) continue;
+    std::vector<std::uint8_t>& routes = made_.nodes_[at->second].routes;
+    for (std::uint32_t lid = unread.first; lid <= unread.last && lid < routes.size(); ++lid)
+      routes[lid] = kUnknownRoute;
+  }
 }
 
 PortDetails* Builder::DetailsOf(End end) {
@@ -115,6 +134,7 @@ Subnet Builder::Finish() {
   for (std::uint32_t node = 0; node < made_.nodes_.size(); ++node)
     for (std::uint32_t port = 1; port < made_.nodes_[node].ports.size(); ++port)
       AdoptEnds({node, port});
+  ForgetUnread();
   return std::move(made_);
 }
 

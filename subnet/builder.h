@@ -30,6 +30,10 @@ class Builder {
   bool AddRoute(std::uint32_t node, std::uint32_t lid, std::uint8_t port);
   // The table has all its entries: the other LIDs have no route.
   void CompleteRoutes(std::uint32_t node);
+  // As above, for the LIDs from `first` to `last`.
+  void CompleteRoutes(std::uint32_t node, std::uint32_t first, std::uint32_t last);
+  // The source could not read these LIDs of a switch: they are unknown, also if they have entries.
+  void ForgetRoutes(std::uint64_t guid, std::uint32_t first, std::uint32_t last);
   void AddManager(const Manager& manager);
   // The details of a port; nullptr above the bounds. The pointer is valid until the next call.
   PortDetails* DetailsOf(End end);
@@ -42,10 +46,18 @@ class Builder {
  private:
   void CompareEnds(End from);
   void AdoptEnds(End from);
+  void ForgetUnread();
+
+  struct Unread {
+    std::uint64_t guid = 0;
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+  };
 
   Subnet made_;
   std::size_t ports_ = 0;
   std::size_t route_bytes_ = 0;
+  std::vector<Unread> unread_;
 };
 
 }  // namespace fabric::subnet

@@ -17,6 +17,7 @@ namespace fabric::subnet {
 
 inline constexpr std::uint32_t kPortsMax = 254;  // Port numbers of InfiniBand are 1 to 254.
 inline constexpr std::uint32_t kUnicastLidMax = 0xbfff;
+inline constexpr std::uint32_t kLidsOfBlock = 64;  // Entries of a block of a forwarding table
 inline constexpr std::uint32_t kNoNode = 0xffffffff;
 
 // Values of forwarding tables that are not ports.

@@ -12,11 +12,11 @@ namespace {
 
 using subnet::Attribute;
 using subnet::End;
+using subnet::kLidsOfBlock;
 using subnet::kNoNode;
 using subnet::MadClass;
 using subnet::MadData;
 
-constexpr std::uint32_t kLidsOfBlock = 64;
 constexpr std::chrono::milliseconds kProgressEvery(500);
 
 v1::SubnetNodeType TypeOf(subnet::NodeType type) {

@@ -69,7 +69,12 @@ void JudgeReach(const CheckInput& input, Verdicts& out) {
               .remedies = {Reroute()}});
   out.Pass(routes.pairs - routes.unreachable - routes.unknown);
   const std::size_t unread = input.graph.size() - routes.tables;
-  if (routes.unknown > 0)
+  if (routes.unknown > 0 && unread == 0)
+    out.Unknown(
+        Format("{} pairs use entries that no file has (dump_lfts omits the last LID if it is a "
+               "multiple of 64): add opensm-lfts.dump or a snapshot of fabric-agent subnet read",
+               routes.unknown));
+  else if (routes.unknown > 0)
     out.Unknown(
         Format("{} pairs use entries that were not read ({} switches have no table): add "
                "the tables of all switches",

@@ -11,7 +11,6 @@ namespace fabric::subnet {
 namespace {
 
 constexpr std::string_view kSchema = "fabric.v1.SubnetSnapshot";
-constexpr std::uint32_t kLidsOfBlock = 64;
 
 NodeType TypeOf(v1::SubnetNodeType type) {
   switch (type) {

@@ -1,5 +1,9 @@
 // Readers of forwarding tables: output of dump_lfts, opensm-lfts.dump and opensm.fdbs.
 // Sources: rdma-core, infiniband-diags/dump_fts.c; opensm, opensm/osm_dump.c.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "subnet/files/formats.h"
 #include "subnet/files/scanner.h"
 
@@ -8,6 +12,7 @@ namespace {
 
 constexpr std::string_view kLftsHead = "Unicast lids [";
 constexpr std::string_view kFdbsHead = "dump_ucast_routes: Switch ";
+constexpr std::string_view kNotRead = "SubnGet(LFT) failed on switch ";  // On standard error
 
 // LIDs of a table, both ends included: "[0x0-0x40]" of dump_lfts, "[0-64]" of opensm.
 struct LidRange {
@@ -46,6 +51,7 @@ class TableReader {
     if (line.empty() || line.starts_with('#')) return;
     if (line.starts_with(kLftsHead)) return BeginLfts(line);
     if (line.starts_with(kFdbsHead)) return Begin(line, Scanner::After(line, "Switch "));
+    if (line.find(kNotRead) != std::string_view::npos) return OnNotRead(line);
     if (line.starts_with("Multicast mlids [")) {
       End();
       in_multicast_ = true;
@@ -57,7 +63,10 @@ class TableReader {
     Bad("an entry such as '0x0001 005'", line);
   }
 
-  void Done() { End(); }
+  void Done() {
+    End();
+    Complete();
+  }
 
  private:
   static bool IsHeading(std::string_view line) {
@@ -143,8 +152,10 @@ class TableReader {
             line);
       else if (by_opensm && bad_ > 0)
         Bad("a table without bad lines; LIDs without an entry are unknown", line);
-      else
+      else if (by_opensm)
         builder_.CompleteRoutes(here_);
+      else
+        dumped_.emplace_back(here_, range_);
     }
     trailer_ = Trailer::kNone;
     End();
@@ -162,6 +173,38 @@ class TableReader {
     bad_ = 0;
   }
 
+  // SubnGet(LFT) failed on switch 'leaf-2' Lid 3 Node GUID 0x100002 SMA LID 3; MAD status 0x6e AM
+  // 0x1: dump_lfts prints the entries of the block before once more.
+  void OnNotRead(std::string_view line) {
+    auto guid = Scanner::After(line, " Node GUID ");
+    auto block = Scanner::After(line, " AM ");
+    const auto guid_value = guid ? guid->Hex() : std::nullopt;
+    const auto block_value = block ? block->Hex() : std::nullopt;
+    if (!guid_value || !block_value || *block_value > kUnicastLidMax / kLidsOfBlock)
+      return Bad("the GUID of a switch and a block (AM)", line);
+    const auto first = static_cast<std::uint32_t>(*block_value) * kLidsOfBlock;
+    builder_.ForgetRoutes(*guid_value, first, first + kLidsOfBlock - 1);
+    builder_.AddProblem({file_, line_,
+                         Format("expected LIDs {} to {} of switch 0x{:016x}, saw that dump_lfts "
+                                "could not read them",
+                                first, first + kLidsOfBlock - 1, *guid_value)});
+  }
+
+  // LIDs of a table of dump_lfts without an entry have no route. Whether the last LID is that of
+  // the table or of the command is not known; the highest of all switches can be that of the
+  // command. dump_lfts never reads the block that begins with the last LID.
+  void Complete() {
+    std::uint32_t highest = 0;
+    for (const auto& [node, range] : dumped_) highest = std::max(highest, range.last);
+    for (const auto& [node, range] : dumped_) {
+      const bool printed = range.last % kLidsOfBlock != 0;
+      if (printed || range.last > range.first)
+        builder_.CompleteRoutes(node, range.first, printed ? range.last : range.last - 1);
+      if (range.first == 0 && range.last < highest)
+        builder_.CompleteRoutes(node, range.last + 1, highest);
+    }
+  }
+
   const std::string& file_;
   Builder& builder_;
   std::size_t line_ = 0;
@@ -170,7 +213,8 @@ class TableReader {
   Trailer trailer_ = Trailer::kNone;  // Expected below the table
   bool in_multicast_ = false;
   std::uint32_t entries_ = 0;
-  std::uint32_t bad_ = 0;  // Bad lines of this table
+  std::uint32_t bad_ = 0;                                   // Bad lines of this table
+  std::vector<std::pair<std::uint32_t, LidRange>> dumped_;  // Tables of dump_lfts, by node
 };
 
 void ReadTables(const FileFormat& format, const std::string& file, std::string_view text,
@@ -186,7 +230,10 @@ void ReadTables(const FileFormat& format, const std::string& file, std::string_v
 const FileFormat kDumpLftsFormat = {
     .name = "dump_lfts",
     .made_by = "dump_lfts",
-    .recognises = [](std::string_view line) { return line.starts_with(kLftsHead); },
+    .recognises =
+        [](std::string_view line) {
+          return line.starts_with(kLftsHead) || line.find(kNotRead) != std::string_view::npos;
+        },
     .read = [](const std::string& file, std::string_view text,
                Builder& builder) { ReadTables(kDumpLftsFormat, file, text, builder); }};
 
