@@ -30,7 +30,8 @@ subnet::End EndOfNode(const subnet::Subnet& all, std::uint32_t index) {
 
 bool IsNamed(const subnet::Node& node, const std::string& name) {
   return name == subnet::NameOf(node) || name == node.description ||
-         (node.type == subnet::NodeType::kAdapter && name == subnet::HostOf(node)) ||
+         (node.type == subnet::NodeType::kAdapter && !subnet::HasGenericDescription(node) &&
+          name == subnet::HostOf(node)) ||
          name == subnet::GuidText(node.guid);
 }
 

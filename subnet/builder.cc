@@ -1,7 +1,11 @@
 #include "subnet/builder.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 #include <utility>
+
+#include "subnet/words.h"
 
 namespace fabric::subnet {
 
@@ -127,6 +131,14 @@ void Builder::AdoptEnds(End from) {
   if (made_.nodes_[to.node].listed) made_.one_sided_.push_back({.from = from, .to = to});
 }
 
+void Builder::FindSharedNames() {
+  std::unordered_map<std::string, Node*> by_name;
+  for (Node& node : made_.nodes_) {
+    const auto [at, first] = by_name.emplace(BaseName(node), &node);
+    if (!first) node.shares_name = at->second->shares_name = true;
+  }
+}
+
 Subnet Builder::Finish() {
   for (std::uint32_t node = 0; node < made_.nodes_.size(); ++node)
     for (std::uint32_t port = 1; port < made_.nodes_[node].ports.size(); ++port)
@@ -135,6 +147,7 @@ Subnet Builder::Finish() {
     for (std::uint32_t port = 1; port < made_.nodes_[node].ports.size(); ++port)
       AdoptEnds({node, port});
   ForgetUnread();
+  FindSharedNames();
   return std::move(made_);
 }
 

@@ -47,6 +47,7 @@ class Builder {
   void CompareEnds(End from);
   void AdoptEnds(End from);
   void ForgetUnread();
+  void FindSharedNames();
 
   struct Unread {
     std::uint64_t guid = 0;

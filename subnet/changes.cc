@@ -41,12 +41,12 @@ class Changes {
   v1::SubnetEvent event_;
 };
 
-// Ends, as plans name them, behind which a device did not answer.
-std::set<std::string> SilentEnds(const Subnet& subnet) {
-  std::set<std::string> silent;
+// GUIDs and ports behind which a device did not answer.
+std::set<std::pair<std::uint64_t, std::uint32_t>> SilentEnds(const Subnet& subnet) {
+  std::set<std::pair<std::uint64_t, std::uint32_t>> silent;
   if (subnet.reading())
     for (const End end : subnet.reading()->silent)
-      silent.insert(ToString(PlannedEnd{NameOf(subnet.node(end.node)), end.port}));
+      silent.emplace(subnet.node(end.node).guid, end.port);
   return silent;
 }
 
@@ -66,7 +66,13 @@ std::uint32_t FlapsOf(const Subnet& subnet, End end) {
       std::min<std::uint64_t>(Increase(*details, Counter::kLinkDowned), 0xffffffff));
 }
 
-// From the manager that a subnet has; empty: none, or more than one.
+// 0: none, or more than one.
+std::uint64_t MasterOf(const Subnet& subnet) {
+  const Manager* const master = subnet.Master();
+  return master == nullptr ? 0 : master->port_guid;
+}
+
+// Empty: none, or more than one.
 std::string MasterWords(const Subnet& subnet) {
   const Manager* const master = subnet.Master();
   return master == nullptr ? std::string() : PortGuidWords(subnet, master->port_guid);
@@ -153,9 +159,10 @@ v1::SubnetEvent ChangesBetween(const Subnet& before, const Subnet& now, bool set
   for (const Miswired& each : found.miswired)
     changes.Add(v1::SUBNET_CHANGE_KIND_MOVED, Words(each.planned),
                 CableWords(now, {each.end, each.actual}));
-  const std::set<std::string> silent = SilentEnds(now);
+  const auto silent = SilentEnds(now);
   for (const PlannedCable& each : found.missing)
-    if (!silent.contains(ToString(each.from)) && !silent.contains(ToString(each.to)))
+    if (!silent.contains({each.from.guid, each.from.port}) &&
+        !silent.contains({each.to.guid, each.to.port}))
       changes.Add(v1::SUBNET_CHANGE_KIND_GONE, Words(each), {});
   for (const Cable& each : found.unplanned)
     changes.Add(v1::SUBNET_CHANGE_KIND_NEW, {}, CableWords(now, each));
@@ -163,7 +170,7 @@ v1::SubnetEvent ChangesBetween(const Subnet& before, const Subnet& now, bool set
     if (const std::uint32_t flaps = std::max(FlapsOf(now, each.from), FlapsOf(now, each.to));
         flaps > 0)
       changes.Add(v1::SUBNET_CHANGE_KIND_FLAPPED, {}, CableWords(now, each), flaps);
-  if (before.reading() && now.reading() && MasterWords(before) != MasterWords(now))
+  if (before.reading() && now.reading() && MasterOf(before) != MasterOf(now))
     changes.Add(v1::SUBNET_CHANGE_KIND_MASTER, MasterWords(before), MasterWords(now));
   if (settled && changes.empty() && HaveSameLinks(before, now))
     if (const std::vector<std::string> switches = OtherRoutes(before, now); !switches.empty())

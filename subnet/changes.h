@@ -11,7 +11,7 @@
 
 namespace fabric::subnet {
 
-// Cables that moved, are gone or are new, by the names of their ends, and links that were down
+// Cables that moved, are gone or are new, by the GUIDs of their ends, and links that were down
 // between the readings. A cable whose end did not answer in `now` is not gone. Routes that changed
 // although links, LIDs and the master did not, unless `settled` is false: the reading before had
 // changes too, which a subnet manager answers with other routes. Another master, or none. The name

@@ -123,6 +123,7 @@ struct Node {
   std::uint32_t device_id = 0;   // 0: unknown
   std::uint32_t port_count = 0;  // 0: unknown
   std::string description;
+  bool shares_name = false;          // Another node has the same name (see NameOf).
   std::vector<Port> ports;           // By number; port 0 is the management port of a switch.
   std::vector<std::uint8_t> routes;  // Linear forwarding table of a switch by LID; empty: not read
   // The lane also depends on the input port. It was read for one switch of each model.

@@ -1,9 +1,8 @@
 #include "subnet/plan.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -21,34 +20,43 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// Ends of the subnet by lower-case name. Names that several nodes have are left out.
-class Names {
+// Nodes of the subnet by GUID and by lower-case name.
+class Nodes {
  public:
-  explicit Names(const Subnet& subnet) : subnet_(subnet) {
+  Nodes(const Plan& plan, const Subnet& subnet) : subnet_(subnet) {
+    for (const PlannedCable& cable : plan.cables) {
+      planned_guids_.insert(cable.from.guid);
+      planned_guids_.insert(cable.to.guid);
+    }
     for (std::uint32_t index = 0; index < subnet.nodes().size(); ++index) {
-      const auto [at, first] = by_name_.emplace(Lower(NameOf(subnet.node(index))), index);
-      if (!first) at->second = kNoNode;
+      const Node& node = subnet.node(index);
+      by_name_[Lower(BaseName(node))].push_back(index);
+      if (node.shares_name) by_name_[Lower(NameOf(node))].push_back(index);
     }
   }
 
-  // The node, or kNoNode if there is none or several.
-  std::uint32_t Find(std::string_view name) const {
-    const auto at = by_name_.find(Lower(name));
-    return at == by_name_.end() ? kNoNode : at->second;
+  // The nodes that the end can mean. By GUID at most one; a node with another GUID counts if only
+  // it has the name, and the plan does not have its GUID.
+  std::vector<std::uint32_t> Find(const PlannedEnd& planned) const {
+    if (const std::uint32_t node = planned.guid == 0 ? kNoNode : subnet_.FindGuid(planned.guid);
+        node != kNoNode)
+      return {node};
+    const auto at = by_name_.find(Lower(planned.node));
+    if (at == by_name_.end()) return {};
+    const bool replaced =
+        at->second.size() == 1 && !planned_guids_.contains(subnet_.node(at->second.front()).guid);
+    if (planned.guid != 0 && !replaced) return {};
+    return at->second;
   }
-  std::optional<End> Find(const PlannedEnd& planned) const {
-    const std::uint32_t node = Find(planned.node);
-    if (node == kNoNode) return std::nullopt;
-    return End{node, planned.port};
-  }
-  End PeerOf(std::optional<End> end) const {
-    const Port* const port = end ? subnet_.FindPort(*end) : nullptr;
+  End PeerOf(End end) const {
+    const Port* const port = subnet_.FindPort(end);
     return port == nullptr ? End() : port->Peer();
   }
 
  private:
   const Subnet& subnet_;
-  std::map<std::string, std::uint32_t, std::less<>> by_name_;
+  std::unordered_set<std::uint64_t> planned_guids_;
+  std::unordered_map<std::string, std::vector<std::uint32_t>> by_name_;
 };
 
 bool BetweenSwitches(const Subnet& subnet, const Cable& cable) {
@@ -74,6 +82,82 @@ void AddUnplanned(const Subnet& subnet, const std::set<End>& accounted,
   }
 }
 
+class Comparer {
+ public:
+  Comparer(const Plan& plan, const Subnet& subnet)
+      : plan_(plan), subnet_(subnet), names_(plan, subnet) {}
+
+  PlanComparison Run() {
+    // Ends that can be several nodes take what the others leave.
+    std::vector<const PlannedCable*> later;
+    for (const PlannedCable& planned : plan_.cables)
+      if (names_.Find(planned.from).size() > 1 || names_.Find(planned.to).size() > 1)
+        later.push_back(&planned);
+      else
+        Judge(planned);
+    for (const PlannedCable* const planned : later) Judge(*planned);
+    AddUnplanned(subnet_, accounted_, nodes_, kinds_, out_);
+    return std::move(out_);
+  }
+
+ private:
+  void Judge(const PlannedCable& planned) {
+    const std::vector<std::uint32_t> from = names_.Find(planned.from);
+    const std::vector<std::uint32_t> to = names_.Find(planned.to);
+    nodes_.insert(from.begin(), from.end());
+    nodes_.insert(to.begin(), to.end());
+    if (!from.empty() && !to.empty())
+      kinds_.insert(BetweenSwitches(subnet_, {{from.front(), 0}, {to.front(), 0}}));
+    if (HasCable(planned, from, to)) {
+      ++out_.matching;
+      return;
+    }
+    const End from_end = OnlyEnd(from, planned.from);
+    const End to_end = OnlyEnd(to, planned.to);
+    if (!IsMiswired(planned, from_end) && !IsMiswired(planned, to_end))
+      out_.missing.push_back(planned);
+    for (const End end : {from_end, to_end})
+      if (end.present()) accounted_.insert(end);
+  }
+
+  // Whether one of the nodes has the cable. With several nodes each cable counts once.
+  bool HasCable(const PlannedCable& planned, const std::vector<std::uint32_t>& from,
+                const std::vector<std::uint32_t>& to) {
+    const bool once = from.size() > 1 && to.size() > 1;
+    for (const std::uint32_t node : from) {
+      const End end{node, planned.from.port};
+      const End peer = names_.PeerOf(end);
+      if (!peer.present() || peer.port != planned.to.port || !std::ranges::count(to, peer.node) ||
+          (once && accounted_.contains(end)))
+        continue;
+      accounted_.insert(end);
+      accounted_.insert(peer);
+      return true;
+    }
+    return false;
+  }
+
+  // Not present: no node, or several.
+  static End OnlyEnd(const std::vector<std::uint32_t>& nodes, const PlannedEnd& planned) {
+    return nodes.size() == 1 ? End{nodes.front(), planned.port} : End();
+  }
+
+  bool IsMiswired(const PlannedCable& planned, End end) {
+    const End actual = end.present() ? names_.PeerOf(end) : End();
+    if (!actual.present()) return false;
+    out_.miswired.push_back({.planned = planned, .end = end, .actual = actual});
+    return true;
+  }
+
+  const Plan& plan_;
+  const Subnet& subnet_;
+  const Nodes names_;
+  PlanComparison out_;
+  std::set<End> accounted_;  // Ends of cables that match or are reported
+  std::set<std::uint32_t> nodes_;
+  std::set<bool> kinds_;
+};
+
 }  // namespace
 
 std::string ToString(const PlannedEnd& end) {
@@ -86,8 +170,9 @@ Plan PlanOf(const std::string& file, const Subnet& subnet) {
     const Node& from = subnet.node(cable.from.node);
     const Node& to = subnet.node(cable.to.node);
     if (IsAggregationNode(from) || IsAggregationNode(to)) continue;
-    plan.cables.push_back(
-        {.from = {NameOf(from), cable.from.port}, .to = {NameOf(to), cable.to.port}, .line = 0});
+    plan.cables.push_back({.from = {NameOf(from), cable.from.port, from.guid},
+                           .to = {NameOf(to), cable.to.port, to.guid},
+                           .line = 0});
   }
   return plan;
 }
@@ -114,44 +199,16 @@ Result<Plan> ReadPlan(const std::string& file, std::string_view text) {
 }
 
 Plan PlanFor(const Plan& plan, const Subnet& subnet) {
-  std::unordered_set<std::string> names;
-  for (const Node& node : subnet.nodes()) names.insert(Lower(NameOf(node)));
+  const Nodes nodes(plan, subnet);
   Plan part{.file = plan.file, .cables = {}, .problems = {}};
   for (const PlannedCable& cable : plan.cables)
-    if (names.contains(Lower(cable.from.node)) || names.contains(Lower(cable.to.node)))
+    if (!nodes.Find(cable.from).empty() || !nodes.Find(cable.to).empty())
       part.cables.push_back(cable);
   return part;
 }
 
 PlanComparison Compare(const Plan& plan, const Subnet& subnet) {
-  const Names names(subnet);
-  PlanComparison out;
-  std::set<End> accounted;  // Ends of cables that match or are reported
-  std::set<std::uint32_t> nodes;
-  std::set<bool> kinds;
-  for (const PlannedCable& planned : plan.cables) {
-    const auto from = names.Find(planned.from);
-    const auto to = names.Find(planned.to);
-    if (from) nodes.insert(from->node);
-    if (to) nodes.insert(to->node);
-    if (from && to) kinds.insert(BetweenSwitches(subnet, {*from, *to}));
-    if (from) accounted.insert(*from);
-    if (to) accounted.insert(*to);
-    const End from_peer = names.PeerOf(from);
-    const End to_peer = names.PeerOf(to);
-    if (to && from_peer == *to) {
-      ++out.matching;
-      continue;
-    }
-    if (from_peer.present())
-      out.miswired.push_back({.planned = planned, .end = *from, .actual = from_peer});
-    else if (to_peer.present())
-      out.miswired.push_back({.planned = planned, .end = *to, .actual = to_peer});
-    else
-      out.missing.push_back(planned);
-  }
-  AddUnplanned(subnet, accounted, nodes, kinds, out);
-  return out;
+  return Comparer(plan, subnet).Run();
 }
 
 }  // namespace fabric::subnet

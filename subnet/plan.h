@@ -10,10 +10,12 @@
 
 namespace fabric::subnet {
 
-// An end by name: names of plans and of descriptions compare without case.
+// An end by the GUID of its node, or by name: names of plans and of descriptions compare without
+// case. A name can be that of several nodes.
 struct PlannedEnd {
   std::string node;  // "leaf-3", "core/L16/U2", "gpu-7 mlx5_2"
   std::uint32_t port = 0;
+  std::uint64_t guid = 0;  // Of the node; 0: the plan has names only
 };
 std::string ToString(const PlannedEnd& end);  // "leaf-3" port 17
 
@@ -38,7 +40,8 @@ Plan PlanOf(const std::string& file, const Subnet& subnet);
 void ReadNdt(std::string_view text, Plan& plan);
 void ReadTopo(std::string_view text, Plan& plan);
 
-// The cables of the plan that have an end in the subnet: a plan may cover several subnets.
+// The cables of the plan that have an end in the subnet: a plan may cover several subnets. A node
+// with another GUID, but with a name that only it has, counts as replaced hardware.
 Plan PlanFor(const Plan& plan, const Subnet& subnet);
 
 struct Miswired {

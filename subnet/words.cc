@@ -16,13 +16,25 @@ std::string ShortName(std::string_view description) {
   return Format("{}{}", rest.substr(0, colon), unit == "/U1" ? std::string_view() : unit);
 }
 
-std::string NameOf(const Node& node) {
+std::string BaseName(const Node& node) {
   if (std::string name = ShortName(node.description); !name.empty()) return name;
   const char letter = node.type == NodeType::kSwitch    ? 'S'
                       : node.type == NodeType::kAdapter ? 'H'
                       : node.type == NodeType::kRouter  ? 'R'
                                                         : 'N';
   return Format("{}-{:016x}", letter, node.guid);
+}
+
+std::string NameOf(const Node& node) {
+  std::string name = BaseName(node);
+  if (node.shares_name) name += Format(" {:016x}", node.guid);
+  return name;
+}
+
+bool HasGenericDescription(const Node& node) {
+  for (const std::string_view word : {"Mellanox Technologies", "NVIDIA", "ConnectX", "Aggregation"})
+    if (node.description.find(word) != std::string::npos) return true;
+  return false;
 }
 
 std::string_view HostOf(const Node& node) {
@@ -39,10 +51,12 @@ std::string_view DeviceOf(const Node& node) {
 std::string NodeWords(const Node& node) {
   if (node.type == NodeType::kSwitch) return Format("switch \"{}\"", NameOf(node));
   if (node.type == NodeType::kRouter) return Format("router \"{}\"", NameOf(node));
-  if (node.description.empty() || IsAggregationNode(node))
+  if (node.description.empty() || IsAggregationNode(node) || HasGenericDescription(node))
     return Format("adapter {} {}", GuidText(node.guid), node.description);
   const std::string_view device = DeviceOf(node);
-  return Format("node \"{}\"{}{}", HostOf(node), device.empty() ? "" : " ", device);
+  std::string words = Format("node \"{}\"{}{}", HostOf(node), device.empty() ? "" : " ", device);
+  if (node.shares_name) words += " " + GuidText(node.guid);
+  return words;
 }
 
 std::string EndWords(const Subnet& subnet, End end) {

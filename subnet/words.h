@@ -11,8 +11,13 @@ namespace fabric::subnet {
 // "leaf-3" of "MF0;leaf-3:MQM9700/U1"; "core/L01/U2" of a chassis; any other text unchanged.
 std::string ShortName(std::string_view description);
 
-// Name for tables: the short name of the description, or "S-0002c9020046c588".
+// The short name of the description, or "S-0002c9020046c588". Several nodes can have it.
+std::string BaseName(const Node& node);
+// Unique name: the base name, with the GUID if other nodes have this name.
 std::string NameOf(const Node& node);
+
+// A description that a factory or a driver sets for many devices. It has no host name.
+bool HasGenericDescription(const Node& node);
 
 // Host name and device of an adapter: "gpu-7" and "mlx5_2" of "gpu-7 mlx5_2".
 std::string_view HostOf(const Node& node);

@@ -132,13 +132,6 @@ void JudgeAssigned(const CheckInput& input, Verdicts& out) {
   }
 }
 
-// A description that a factory or a driver sets for many devices.
-bool IsGeneric(std::string_view description) {
-  for (const std::string_view word : {"Mellanox Technologies", "NVIDIA", "ConnectX", "Aggregation"})
-    if (description.find(word) != std::string_view::npos) return true;
-  return false;
-}
-
 void JudgeDescriptions(const CheckInput& input, Verdicts& out) {
   const Subnet& subnet = input.subnet();
   std::map<std::string_view, std::vector<std::uint32_t>> by_name;
@@ -146,7 +139,7 @@ void JudgeDescriptions(const CheckInput& input, Verdicts& out) {
     const Node& node = subnet.node(index);
     // Adapters of one host can share a description that has no device.
     const bool whole = node.type == NodeType::kSwitch || !DeviceOf(node).empty();
-    if (!node.description.empty() && !IsGeneric(node.description) && whole)
+    if (!node.description.empty() && !HasGenericDescription(node) && whole)
       by_name[node.description].push_back(index);
   }
   for (const auto& [name, nodes] : by_name) {

@@ -215,8 +215,14 @@ v1::Subject SubjectOf(const Subnet& subnet, End end) {
     return subject;
   }
   subject.set_scope(v1::SCOPE_PORT);
-  subject.set_node(node.description.empty() ? NameOf(node) : std::string(HostOf(node)));
-  subject.set_device(std::string(DeviceOf(node)));
+  if (node.description.empty() || HasGenericDescription(node)) {
+    subject.set_node(NameOf(node));
+  } else {
+    subject.set_node(std::string(HostOf(node)));
+    subject.set_device(std::string(DeviceOf(node)));
+    if (node.shares_name)
+      subject.set_device(std::string(Trim(subject.device() + " " + GuidText(node.guid))));
+  }
   subject.set_port(end.port);
   return subject;
 }
@@ -252,7 +258,9 @@ std::vector<v1::Remedy> CableRemedies(const Subnet& subnet, const Cable& cable, 
   std::vector<v1::Remedy> remedies = {Advice(std::move(note))};
   for (const End end : {cable.from, cable.to}) {
     const Node& node = subnet.node(end.node);
-    if (node.type != NodeType::kAdapter || !IsDeviceName(DeviceOf(node))) continue;
+    if (node.type != NodeType::kAdapter || HasGenericDescription(node) ||
+        !IsDeviceName(DeviceOf(node)))
+      continue;
     v1::Remedy& remedy = remedies.emplace_back();
     remedy.set_platform("any");
     remedy.set_command(Format("iblinkinfo -C {} -P {} -D 0", DeviceOf(node), end.port));

@@ -34,7 +34,7 @@ std::vector<HostCable> HostCables(const CheckInput& input) {
       if (!far.present()) continue;
       const Node& adapter = subnet.node(far.node);
       if (adapter.type != NodeType::kAdapter || IsAggregationNode(adapter) ||
-          DeviceOf(adapter).empty())
+          HasGenericDescription(adapter) || DeviceOf(adapter).empty())
         continue;
       // Ports of one adapter are different rails.
       cables.push_back({leaf, Cable{{node, number}, far}, std::string(HostOf(adapter)),

@@ -52,12 +52,25 @@ std::string Joined(const NameSet& names) {
   return Join(std::vector<std::string>(names.begin(), names.end()), ",");
 }
 
+// Whether the description has the name of a host, of this host only.
+bool NamesItsHost(const Node& node) {
+  return !HasGenericDescription(node) && !(node.shares_name && !DeviceOf(node).empty());
+}
+
+std::size_t CountWithoutHost(const Subnet& subnet) {
+  return static_cast<std::size_t>(std::ranges::count_if(subnet.nodes(), [](const Node& node) {
+    return node.type == NodeType::kAdapter && !IsAggregationNode(node) &&
+           (node.description.empty() || !NamesItsHost(node));
+  }));
+}
+
 // Names of hosts by index of their leaf.
 std::map<std::uint32_t, NameSet> HostsByLeaf(const Graph& graph) {
   std::map<std::uint32_t, NameSet> hosts;
   const Subnet& subnet = graph.subnet();
   for (const Node& node : subnet.nodes()) {
-    if (node.type != NodeType::kAdapter || IsAggregationNode(node) || node.description.empty())
+    if (node.type != NodeType::kAdapter || IsAggregationNode(node) || node.description.empty() ||
+        !NamesItsHost(node))
       continue;
     for (const Port& port : node.ports) {
       if (port.peer == kNoNode || graph.IndexOf(port.peer) == kNoSwitch) continue;
@@ -89,6 +102,9 @@ std::string SlurmTopology(const Subnet& subnet) {
     members.try_emplace(leaves.Of(leaf), &NameBefore)
         .first->second.insert(names.begin(), names.end());
   std::string text;
+  if (const std::size_t omitted = CountWithoutHost(subnet); omitted > 0)
+    text += Format("# Without {}: the description does not name one host.\n",
+                   Plural(omitted, "adapter"));
   std::map<std::uint32_t, NameSet> below;  // Names of groups by part
   std::set<std::string> used;
   for (const auto& [group, names] : members) {
