@@ -131,6 +131,16 @@ void Builder::AdoptEnds(End from) {
   if (made_.nodes_[to.node].listed) made_.one_sided_.push_back({.from = from, .to = to});
 }
 
+void Builder::SetName(std::uint64_t guid, std::string_view name) {
+  if (names_.size() < kNodesMax) names_.emplace_back(guid, name);
+}
+
+void Builder::SetNames() {
+  for (const auto& [guid, name] : names_)
+    if (const auto at = made_.by_guid_.find(guid); at != made_.by_guid_.end())
+      made_.nodes_[at->second].description = name;
+}
+
 void Builder::FindSharedNames() {
   std::unordered_map<std::string, Node*> by_name;
   for (Node& node : made_.nodes_) {
@@ -147,6 +157,7 @@ Subnet Builder::Finish() {
     for (std::uint32_t port = 1; port < made_.nodes_[node].ports.size(); ++port)
       AdoptEnds({node, port});
   ForgetUnread();
+  SetNames();
   FindSharedNames();
   return std::move(made_);
 }

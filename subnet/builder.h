@@ -35,6 +35,8 @@ class Builder {
   // The source could not read these LIDs of a switch: they are unknown, also if they have entries.
   void ForgetRoutes(std::uint64_t guid, std::uint32_t first, std::uint32_t last);
   void AddManager(const Manager& manager);
+  // The description of this node, instead of what sources report.
+  void SetName(std::uint64_t guid, std::string_view name);
   // The details of a port; nullptr above the bounds. The pointer is valid until the next call.
   PortDetails* DetailsOf(End end);
   void SetReading(Reading reading) { made_.reading_ = std::move(reading); }
@@ -47,6 +49,7 @@ class Builder {
   void CompareEnds(End from);
   void AdoptEnds(End from);
   void ForgetUnread();
+  void SetNames();
   void FindSharedNames();
 
   struct Unread {
@@ -59,6 +62,7 @@ class Builder {
   std::size_t ports_ = 0;
   std::size_t route_bytes_ = 0;
   std::vector<Unread> unread_;
+  std::vector<std::pair<std::uint64_t, std::string>> names_;
 };
 
 }  // namespace fabric::subnet

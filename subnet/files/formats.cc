@@ -7,8 +7,8 @@ namespace fabric::subnet {
 namespace {
 
 constexpr const FileFormat* kFormats[] = {
-    &kSnapshotFormat, &kIbnetdiscoverFormat, &kSubnetListFormat, &kDumpLftsFormat,
-    &kFdbsFormat,     &kSminfoFormat,        &kNdtFormat,        &kTopoFormat,
+    &kSnapshotFormat, &kIbnetdiscoverFormat, &kSubnetListFormat, &kDumpLftsFormat, &kFdbsFormat,
+    &kSminfoFormat,   &kNodeNameMapFormat,   &kNdtFormat,        &kTopoFormat,
 };
 
 const FileFormat* FormatOf(std::string_view line) {

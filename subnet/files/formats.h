@@ -30,8 +30,9 @@ extern const FileFormat kSubnetListFormat;     // opensm-subnet.lst
 extern const FileFormat kDumpLftsFormat;       // Forwarding tables
 extern const FileFormat kFdbsFormat;           // opensm.fdbs
 extern const FileFormat kSminfoFormat;
-extern const FileFormat kNdtFormat;   // Cable plan
-extern const FileFormat kTopoFormat;  // Cable plan
+extern const FileFormat kNodeNameMapFormat;  // Names by GUID, of opensm and infiniband-diags
+extern const FileFormat kNdtFormat;          // Cable plan
+extern const FileFormat kTopoFormat;         // Cable plan
 
 // The format of the first typical line; nullptr if there is none.
 const FileFormat* DetectFormat(std::string_view text);

@@ -173,5 +173,30 @@ TEST(SharedNames, SlurmListsHostsWithANameOnly) {
             "Quantum_Mellanox_Technologies_0000000010000010\n");
 }
 
+TEST(NodeNameMap, NamesNodesByGuid) {
+  const testing::TestSubnet made = Unnamed();
+  const std::string map =
+      "# names of opensm\n0x0000000010000000  \"leaf-1\"\n0x10000010 \"leaf \"2\"\"\n"
+      "0x10000020 leaf-3\n0x99 \"not in this subnet\"\n";
+  for (const bool first : {true, false}) {
+    Builder builder;
+    if (first) {
+      ASSERT_TRUE(AddFile("map", map, builder).ok());
+    }
+    ASSERT_TRUE(AddFile("net.txt", made.Ibnetdiscover(), builder).ok());
+    if (!first) {
+      ASSERT_TRUE(AddFile("map", map, builder).ok());
+    }
+    const Subnet subnet = builder.Finish();
+    EXPECT_EQ(NameOf(subnet.node(subnet.FindGuid(0x10000000))), "leaf-1");
+    EXPECT_EQ(NameOf(subnet.node(subnet.FindGuid(0x10000010))), "leaf \"2\"");
+    EXPECT_THAT(
+        testing::ProblemTexts(subnet.problems()),
+        ::testing::ElementsAre("map:4: expected a name such as 0x0008f10400411f56 \"leaf-3\", saw "
+                               "'0x10000020 leaf-3'"));
+    EXPECT_EQ(subnet.FindGuid(0x99), kNoNode);
+  }
+}
+
 }  // namespace
 }  // namespace fabric::subnet
