@@ -64,24 +64,6 @@ bool BetweenSwitches(const Subnet& subnet, const Cable& cable) {
          subnet.node(cable.to.node).type == NodeType::kSwitch;
 }
 
-// The cables of the subnet that no cable of the plan accounts for.
-void AddUnplanned(const Subnet& subnet, const std::set<End>& accounted,
-                  const std::set<std::uint32_t>& nodes, const std::set<bool>& kinds,
-                  PlanComparison& out) {
-  for (const Cable& cable : subnet.Cables()) {
-    if (accounted.contains(cable.from) || accounted.contains(cable.to)) continue;
-    if (IsAggregationNode(subnet.node(cable.from.node)) ||
-        IsAggregationNode(subnet.node(cable.to.node)))
-      continue;
-    const bool covered = kinds.contains(BetweenSwitches(subnet, cable)) &&
-                         (nodes.contains(cable.from.node) || nodes.contains(cable.to.node));
-    if (covered)
-      out.unplanned.push_back(cable);
-    else
-      ++out.not_covered;
-  }
-}
-
 class Comparer {
  public:
   Comparer(const Plan& plan, const Subnet& subnet)
@@ -96,7 +78,7 @@ class Comparer {
       else
         Judge(planned);
     for (const PlannedCable* const planned : later) Judge(*planned);
-    AddUnplanned(subnet_, accounted_, nodes_, kinds_, out_);
+    AddUnplanned();
     return std::move(out_);
   }
 
@@ -124,6 +106,7 @@ class Comparer {
   bool HasCable(const PlannedCable& planned, const std::vector<std::uint32_t>& from,
                 const std::vector<std::uint32_t>& to) {
     const bool once = from.size() > 1 && to.size() > 1;
+    if (once) shared_.insert(KeyOf(planned.from, planned.to));
     for (const std::uint32_t node : from) {
       const End end{node, planned.from.port};
       const End peer = names_.PeerOf(end);
@@ -135,6 +118,34 @@ class Comparer {
       return true;
     }
     return false;
+  }
+
+  static std::string KeyOf(const PlannedEnd& from, const PlannedEnd& to) {
+    return Lower(Format("{} - {}", ToString(from), ToString(to)));
+  }
+
+  // Whether the plan has a cable between nodes of these names and ports. A plan can list it once
+  // for several cables: UFM removes equal rows.
+  bool CanBePlanned(const Cable& cable) const {
+    const PlannedEnd from{BaseName(subnet_.node(cable.from.node)), cable.from.port};
+    const PlannedEnd to{BaseName(subnet_.node(cable.to.node)), cable.to.port};
+    return shared_.contains(KeyOf(from, to)) || shared_.contains(KeyOf(to, from));
+  }
+
+  // The cables of the subnet that no cable of the plan accounts for.
+  void AddUnplanned() {
+    for (const Cable& cable : subnet_.Cables()) {
+      if (accounted_.contains(cable.from) || accounted_.contains(cable.to)) continue;
+      if (IsAggregationNode(subnet_.node(cable.from.node)) ||
+          IsAggregationNode(subnet_.node(cable.to.node)))
+        continue;
+      const bool covered = kinds_.contains(BetweenSwitches(subnet_, cable)) &&
+                           (nodes_.contains(cable.from.node) || nodes_.contains(cable.to.node));
+      if (covered && !CanBePlanned(cable))
+        out_.unplanned.push_back(cable);
+      else
+        ++out_.not_covered;
+    }
   }
 
   // Not present: no node, or several.
@@ -156,6 +167,7 @@ class Comparer {
   std::set<End> accounted_;  // Ends of cables that match or are reported
   std::set<std::uint32_t> nodes_;
   std::set<bool> kinds_;
+  std::set<std::string> shared_;  // Planned cables whose ends can each be several nodes
 };
 
 }  // namespace

@@ -54,7 +54,8 @@ struct PlanComparison {
   std::vector<PlannedCable> missing;
   std::vector<Cable> unplanned;
   std::size_t matching = 0;
-  std::size_t not_covered = 0;  // Cables of kinds that the plan does not have
+  // Cables of kinds that the plan does not have, or more between nodes of shared names than it has
+  std::size_t not_covered = 0;
 };
 PlanComparison Compare(const Plan& plan, const Subnet& subnet);
 

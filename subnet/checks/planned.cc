@@ -57,8 +57,10 @@ void JudgePlan(const CheckInput& input, Verdicts& out) {
               .basis = input.plan->file,
               .remedies = {Advice("Remove the cable, or add it to the plan.")}});
   if (found.not_covered > 0)
-    out.Unknown(Format("{} cables are of kinds or nodes that {} does not contain",
-                       found.not_covered, input.plan->file));
+    out.Unknown(
+        Format("{} cables are of kinds or nodes that {} does not contain, or between nodes "
+               "that share their names",
+               found.not_covered, input.plan->file));
 }
 
 std::string ManagerWords(const Manager& manager) {

@@ -1,15 +1,70 @@
 // Readers of cable plans: NDT files (CSV) and topo files of ibdiagnet.
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "subnet/files/formats.h"
 #include "subnet/files/scanner.h"
 #include "subnet/plan.h"
+#include "subnet/words.h"
 
 namespace fabric::subnet {
 namespace {
 
-constexpr std::string_view kNdtHead = "#StartDevice";
+// Fields of a line of CSV, trimmed; "a, ""b""" in quotes is one field.
+std::vector<std::string> CsvFields(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const bool quote = line[at] == '"';
+    if (quote && quoted && at + 1 < line.size() && line[at + 1] == '"')
+      fields.back() += line[++at];
+    else if (quote)
+      quoted = !quoted;
+    else if (line[at] == ',' && !quoted)
+      fields.emplace_back();
+    else
+      fields.back() += line[at];
+  }
+  for (std::string& field : fields) field = std::string(Trim(field));
+  return fields;
+}
+
+struct NdtColumns {
+  std::size_t start_device = 0;
+  std::size_t start_port = 0;
+  std::size_t end_device = 0;
+  std::size_t end_port = 0;
+
+  std::size_t last() const { return std::max({start_device, start_port, end_device, end_port}); }
+};
+
+// "#StartDevice", "#Fields:StartDevice" and "StartDevice" name one column.
+bool IsNdtColumn(std::string_view field, std::string_view name) {
+  if (field.starts_with('#')) field.remove_prefix(1);
+  constexpr std::string_view kFields = "Fields:";
+  if (field.starts_with(kFields)) field.remove_prefix(kFields.size());
+  return field == name;
+}
+
+// The columns of a header line, in any order.
+std::optional<NdtColumns> ReadNdtHeader(const std::vector<std::string>& fields) {
+  const auto index = [&](std::string_view name) {
+    return static_cast<std::size_t>(
+        std::ranges::find_if(fields, [&](const auto& each) { return IsNdtColumn(each, name); }) -
+        fields.begin());
+  };
+  const NdtColumns columns{.start_device = index("StartDevice"),
+                           .start_port = index("StartPort"),
+                           .end_device = index("EndDevice"),
+                           .end_port = index("EndPort")};
+  if (columns.last() >= fields.size()) return std::nullopt;
+  return columns;
+}
+
+bool IsNdtHeader(std::string_view line) {
+  return line.find("StartDevice,") != std::string_view::npos && ReadNdtHeader(CsvFields(line));
+}
 
 std::optional<std::uint32_t> PortNumber(std::string_view text) {
   const auto port = ParseNumber<std::uint32_t>(text);
@@ -17,15 +72,13 @@ std::optional<std::uint32_t> PortNumber(std::string_view text) {
   return *port;
 }
 
-// "Port 21", "Blade 16_Port 2/20" (leaf 16, chip 2, port 20 of a chassis), or "HOST DEVICE".
-std::optional<PlannedEnd> ReadNdtEnd(std::string_view device, std::string_view port) {
+// "Port 21", "21", "Blade 16_Port 2/20" (leaf 16, chip 2, port 20 of a chassis), or "HOST DEVICE".
+// The device is a name or a whole description.
+std::optional<PlannedEnd> ReadNdtEnd(const std::string& device, std::string_view port) {
   if (device.empty()) return std::nullopt;
   Scanner at(port);
-  if (at.Eat("Port ")) {
-    const auto number = PortNumber(at.rest());
-    if (!number) return std::nullopt;
-    return PlannedEnd{std::string(device), *number};
-  }
+  at.Eat("Port ");
+  if (const auto number = PortNumber(at.rest())) return PlannedEnd{ShortName(device), *number};
   if (at.Eat("Blade ")) {
     const auto blade = at.Decimal();
     const bool named = blade && at.Eat("_Port ");
@@ -39,6 +92,57 @@ std::optional<PlannedEnd> ReadNdtEnd(std::string_view device, std::string_view p
     return std::nullopt;
   return PlannedEnd{std::string(port), 1};
 }
+
+// Rows of an NDT file.
+class NdtReader {
+ public:
+  explicit NdtReader(Plan& plan) : plan_(plan) {}
+
+  void Line(std::size_t number, std::string_view line) {
+    if (line.empty()) return;
+    const std::vector<std::string> fields = CsvFields(line);
+    if (const auto columns = ReadNdtHeader(fields)) {
+      columns_ = columns;
+      return;
+    }
+    if (line.starts_with('#')) return;
+    const auto bad = [&](std::string_view expected) {
+      plan_.problems.Add(
+          {plan_.file, number, Format("expected {}, saw {}", expected, Quoted(line))});
+    };
+    if (!columns_ || IsUnconnected(fields)) {
+      if (!columns_)
+        bad("the columns StartDevice, StartPort, EndDevice and EndPort above this row");
+      return;
+    }
+    if (columns_->last() >= fields.size())
+      return bad("values of StartDevice, StartPort, EndDevice and EndPort");
+    auto from = ReadNdtEnd(fields[columns_->start_device], fields[columns_->start_port]);
+    auto to = ReadNdtEnd(fields[columns_->end_device], fields[columns_->end_port]);
+    if (!from || !to) return bad("ports such as 'Port 21', 'Blade 16_Port 2/20' or 'HOST DEVICE'");
+    if (ToString(*from) == ToString(*to)) return bad("two different ends");
+    // A file can list both directions of a cable.
+    if (!seen_.insert(KeyOf(*from, *to)).second || seen_.contains(KeyOf(*to, *from))) return;
+    plan_.cables.push_back({*std::move(from), *std::move(to), number});
+  }
+
+ private:
+  // A port that has no cable, or whose cable leaves the subnet. The row of such a port has other
+  // columns than the header.
+  bool IsUnconnected(const std::vector<std::string>& fields) const {
+    if (std::ranges::find(fields, "Disabled") != fields.end()) return true;
+    return columns_->last() < fields.size() && fields[columns_->end_device].empty() &&
+           fields[columns_->end_port].empty();
+  }
+
+  static std::string KeyOf(const PlannedEnd& from, const PlannedEnd& to) {
+    return Format("{} - {}", ToString(from), ToString(to));
+  }
+
+  Plan& plan_;
+  std::optional<NdtColumns> columns_;
+  std::set<std::string> seen_;
+};
 
 // "leaf-1 P5", "gpu-7 mlx5_2/P1": the name and the port of a line of a topo file.
 std::optional<PlannedEnd> ReadTopoEnd(std::string_view text) {
@@ -76,19 +180,8 @@ bool IsTopoCable(std::string_view line) {
 }  // namespace
 
 void ReadNdt(std::string_view text, Plan& plan) {
-  ForEachLine(text, [&](std::size_t number, std::string_view line) {
-    if (line.empty() || line.starts_with('#')) return;
-    const auto bad = [&](std::string_view expected) {
-      plan.problems.Add({plan.file, number, Format("expected {}, saw {}", expected, Quoted(line))});
-    };
-    const std::vector<std::string_view> columns = Split(line, ',');
-    if (columns.size() != 5)
-      return bad("five columns (StartDevice,StartPort,EndDevice,EndPort,LinkType)");
-    auto from = ReadNdtEnd(Trim(columns[0]), Trim(columns[1]));
-    auto to = ReadNdtEnd(Trim(columns[2]), Trim(columns[3]));
-    if (!from || !to) return bad("ports such as 'Port 21', 'Blade 16_Port 2/20' or 'HOST DEVICE'");
-    plan.cables.push_back({*std::move(from), *std::move(to), number});
-  });
+  NdtReader reader(plan);
+  ForEachLine(text, [&](std::size_t number, std::string_view line) { reader.Line(number, line); });
 }
 
 void ReadTopo(std::string_view text, Plan& plan) {
@@ -116,10 +209,7 @@ void ReadTopo(std::string_view text, Plan& plan) {
 }
 
 const FileFormat kNdtFormat = {
-    .name = "NDT plan",
-    .made_by = "",
-    .recognises = [](std::string_view line) { return line.starts_with(kNdtHead); },
-    .read = nullptr};
+    .name = "NDT plan", .made_by = "", .recognises = IsNdtHeader, .read = nullptr};
 
 const FileFormat kTopoFormat = {
     .name = "topo file", .made_by = "", .recognises = IsTopoCable, .read = nullptr};

@@ -100,7 +100,7 @@ TEST(SubnetFiles, UnknownFormatsAreRefusedWithTheFile) {
   EXPECT_THAT(status.message(),
               HasSubstr("a.txt: expected output of fabric-agent subnet read, ibnetdiscover, "
                         "dump_lfts"));
-  EXPECT_THAT(AddFile("p.ndt", "#StartDevice,StartPort\n", builder).message(),
+  EXPECT_THAT(AddFile("p.ndt", "#StartDevice,StartPort,EndDevice,EndPort\n", builder).message(),
               HasSubstr("saw a cable plan (NDT plan); use --plan"));
 }
 
@@ -141,9 +141,47 @@ TEST(Plans, NdtHasSwitchesChassisAndHosts) {
   EXPECT_EQ(ToString(plan->cables[1].from), "\"n1 ibp11s0f0\" port 1");
   EXPECT_THAT(ProblemTexts(plan->problems),
               ElementsAre(HasSubstr("p.ndt:4: expected ports such as 'Port 21'"),
-                          HasSubstr("p.ndt:5: expected five columns"), HasSubstr("p.ndt:6: ")));
-  EXPECT_THAT(ReadPlan("g.ndt", "#StartDevice\ngarbage\n").status().message(),
-              HasSubstr("g.ndt:2: expected five columns"));
+                          HasSubstr("p.ndt:5: expected values of StartDevice, StartPort"),
+                          HasSubstr("p.ndt:6: ")));
+  EXPECT_THAT(
+      ReadPlan("g.ndt", "#StartDevice,StartPort,EndDevice,EndPort\ngarbage\n").status().message(),
+      HasSubstr("g.ndt:2: expected values of StartDevice"));
+}
+
+// Columns, descriptions and rows as the tools of UFM write them.
+TEST(Plans, NdtColumnsAreFoundByName) {
+  for (const std::string header :
+       {"#StartDevice,StartPort,EndDevice,EndPort,State,Domain\n",
+        "#Fields:StartDevice,StartPort,EndDevice,EndPort,State,Domain\n",
+        "\xef\xbb\xbfStartDevice,StartPort,EndDevice,EndPort,State,Domain\r\n"}) {
+    const auto plan =
+        ReadPlan("p.ndt", header +
+                              "MF0;sw95:MQM8700/U1,Port 5,gpu-1 mlx5_0,Port 1,Active,In-Scope\r\n"
+                              "MF0;sw95:MQM8700/U1,Port 6,,,Disabled,Disconnected\n"
+                              "MF0;sw95:MQM8700/U1,Port 7,,,Active,Boundary\n"
+                              "MF0;sw95:MQM8700/U1,Port 8,\"core, \"\"A\"\"\",9,Active,In-Scope\n"
+                              "\"core, \"\"A\"\"\",9,MF0;sw95:MQM8700/U1,Port 8,Active,In-Scope\n"
+                              "sw96,Port 1/31/1,sw95,Port 9,Active,In-Scope\n");
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    ASSERT_THAT(plan->cables, SizeIs(2)) << "both directions are one cable";
+    EXPECT_EQ(ToString(plan->cables[0].from), "\"sw95\" port 5");
+    EXPECT_EQ(ToString(plan->cables[0].to), "\"gpu-1 mlx5_0\" port 1");
+    EXPECT_EQ(ToString(plan->cables[1].to), "\"core, \"A\"\" port 9");
+    EXPECT_THAT(ProblemTexts(plan->problems), ElementsAre(HasSubstr("p.ndt:7: expected ports")));
+  }
+}
+
+TEST(Plans, NdtWithTheColumnsOfRacksAndCables) {
+  const auto plan = ReadPlan(
+      "p.ndt",
+      "rack #,U height,#Fields:StartDevice,StartPort,StartDeviceLocation,EndDevice,EndPort,"
+      "EndDeviceLocation,U height_1,LinkType,Speed,_2,Cable Length,_3,_4,_5,_6,_7,State,Domain\n"
+      ",,SwitchX -  Mellanox Technologies,Port 26,,r-ufm64 mlx5_0,Port 1,,,,,,,,,,,,Active,"
+      "In-Scope\nSwitchX -  Mellanox Technologies,Port 27,,,,,,,,,,,,Disabled,Disconnected\n");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(ProblemTexts(plan->problems), IsEmpty());
+  ASSERT_THAT(plan->cables, SizeIs(1));
+  EXPECT_EQ(ToString(plan->cables[0].from), "\"SwitchX -  Mellanox Technologies\" port 26");
 }
 
 TEST(Plans, TopoFileHasTheSwitchAboveItsCables) {
