@@ -35,6 +35,7 @@ class Builder {
   // The source could not read these LIDs of a switch: they are unknown, also if they have entries.
   void ForgetRoutes(std::uint64_t guid, std::uint32_t first, std::uint32_t last);
   void AddManager(const Manager& manager);
+  void SetUnanswered(const std::string& file) { made_.unanswered_ = file; }
   // The description of this node, instead of what sources report.
   void SetName(std::uint64_t guid, std::string_view name);
   // The details of a port; nullptr above the bounds. The pointer is valid until the next call.

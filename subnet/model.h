@@ -215,6 +215,8 @@ class Subnet {
   // Cables that one end lists, while the section of the other node does not.
   const std::vector<Cable>& one_sided() const { return one_sided_; }
   const std::vector<Manager>& managers() const { return managers_; }
+  // The file of sminfo to which a manager did not answer; may be empty.
+  const std::string& unanswered() const { return unanswered_; }
   // nullptr: no manager or more than one is master.
   const Manager* Master() const;
   // nullptr: no source has them.
@@ -236,6 +238,7 @@ class Subnet {
   std::vector<Contradiction> contradictions_;
   std::vector<Cable> one_sided_;
   std::vector<Manager> managers_;
+  std::string unanswered_;
   std::vector<PortDetails> details_;
   std::optional<Reading> reading_;
   std::vector<Source> sources_;

@@ -99,6 +99,11 @@ void JudgeManager(const CheckInput& input, Verdicts& out) {
   }
   const bool unconfigured = IsUnconfigured(subnet);
   if (masters.size() == 1) return out.Pass();
+  if (!subnet.unanswered().empty() && !unconfigured && !subnet.reading())
+    return out.Unknown(Format(
+        "no subnet manager answered sminfo ({}): none runs, or the path to it is broken; run "
+        "sminfo on another node",
+        subnet.unanswered()));
   if (subnet.managers().empty() && !unconfigured && !subnet.reading())
     return out.Unknown("state of the subnet manager: add the output of sminfo for each manager");
   failure.title = unconfigured ? "no port has a LID: no subnet manager has configured the subnet"

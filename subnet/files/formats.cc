@@ -53,6 +53,23 @@ std::vector<Part> PartsOf(const FileFormat* format, std::string_view text) {
   return parts;
 }
 
+// Another output of a known tool, and what to run instead; else the first line.
+std::string SeenIn(std::string_view text) {
+  if (Trim(text).empty()) return "an empty file";
+  std::string seen;
+  ForEachLine(text.substr(0, 4096), [&](std::size_t, std::string_view line) {
+    if (!seen.empty()) return;
+    const bool pair = line.starts_with("CA ") || line.starts_with("SW ");
+    if (pair && line.find(" 0x") != std::string_view::npos)
+      seen = "output of ibnetdiscover -p: run it without -p";
+    else if (line.find(": 0x") != std::string_view::npos && line.find(" devid 0x") != line.npos)
+      seen = "output of ibnetdiscover -l: run it without -l";
+    else if (line.find(" ==(") != std::string_view::npos)
+      seen = "output of iblinkinfo: run ibnetdiscover";
+  });
+  return seen.empty() ? Quoted(text.substr(0, text.find('\n'))) : seen;
+}
+
 }  // namespace
 
 Status AddFile(const std::string& file, std::string_view text, Builder& builder) {
@@ -65,7 +82,7 @@ Status AddFile(const std::string& file, std::string_view text, Builder& builder)
                   Format("{}: expected output of fabric-agent subnet read, ibnetdiscover, "
                          "dump_lfts or sminfo, or a dump of opensm"
                          " (opensm-subnet.lst, opensm-lfts.dump, opensm.fdbs), saw {}",
-                         file, Quoted(text.substr(0, text.find('\n')))));
+                         file, SeenIn(text)));
   if (format->read == nullptr)
     return Status(Code::kInvalidArgument,
                   Format("{}: expected a file of a subnet, saw a cable plan ({}); use --plan", file,
@@ -88,12 +105,20 @@ Status AddFile(const std::string& file, std::string_view text, Builder& builder)
 Result<Subnet> ReadFiles(const std::vector<std::string>& files,
                          const std::function<Result<std::string>(const std::string&)>& read) {
   Builder builder;
+  Status refused;  // Of the first file that has no known format
   for (const std::string& file : files) {
     ASSIGN_OR_RETURN(const std::string text, read(file));
-    RETURN_IF_ERROR(AddFile(file, text, builder));
+    Status added = AddFile(file, text, builder);
+    if (added.ok()) continue;
+    const std::string& message = added.message();
+    const std::string prefix = file + ": ";
+    builder.AddProblem(
+        {file, 0, message.starts_with(prefix) ? message.substr(prefix.size()) : message});
+    if (refused.ok()) refused = std::move(added);
   }
   Subnet made = builder.Finish();
   if (!made.Cables().empty()) return made;
+  if (made.sources().empty() && !refused.ok()) return refused;
   const std::vector<Problem>& problems = made.problems().kept();
   return Status(
       Code::kFailedPrecondition,

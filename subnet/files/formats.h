@@ -44,8 +44,8 @@ Status AddFile(const std::string& file, std::string_view text, Builder& builder)
 // Adds a subnet that was read live. `name` stands in problems and sources.
 void AddSnapshot(const std::string& name, const v1::SubnetSnapshot& snapshot, Builder& builder);
 
-// Combines the files of one subnet. `read` returns the text of a file. FAILED_PRECONDITION without
-// a cable.
+// Combines the files of one subnet. `read` returns the text of a file. A file of another format is
+// a problem. FAILED_PRECONDITION without a cable.
 Result<Subnet> ReadFiles(const std::vector<std::string>& files,
                          const std::function<Result<std::string>(const std::string&)>& read);
 

@@ -6,6 +6,7 @@ namespace fabric::subnet {
 namespace {
 
 constexpr std::string_view kSminfo = "sminfo: sm lid ";
+constexpr std::string_view kError = "sminfo: iberror: ";  // On standard output
 
 // sminfo: sm lid 1 sm guid 0x200002, activity count 170 priority 10 state 3 SMINFO_MASTER
 std::optional<Manager> ReadManager(std::string_view line) {
@@ -30,6 +31,11 @@ void ReadSminfo(const std::string& file, std::string_view text, Builder& builder
   ForEachLine(text, [&](std::size_t number, std::string_view line) {
     if (line.empty()) return;
     if (const auto manager = ReadManager(line)) return builder.AddManager(*manager);
+    if (line.starts_with(kError)) {
+      if (line.ends_with("failed: query")) builder.SetUnanswered(file);
+      return builder.AddProblem(
+          {file, number, "expected the state of a subnet manager, saw " + Quoted(line)});
+    }
     builder.AddProblem(
         {file, number, Format("expected a line of sminfo output, saw {}", Quoted(line))});
   });
@@ -41,7 +47,8 @@ void ReadSminfo(const std::string& file, std::string_view text, Builder& builder
 const FileFormat kSminfoFormat = {
     .name = "sminfo",
     .made_by = "sminfo",
-    .recognises = [](std::string_view line) { return line.starts_with(kSminfo); },
+    .recognises =
+        [](std::string_view line) { return line.starts_with(kSminfo) || line.starts_with(kError); },
     .read = ReadSminfo};
 
 }  // namespace fabric::subnet

@@ -107,6 +107,12 @@ TEST(SubnetOneMaster, FailsWithoutOneAndWithTwo) {
               ElementsAre(HasSubstr("subnet_one_master: 2 masters: 0x0000000000000007 (LID 7")));
   EXPECT_THAT(Failures(WithFile(made, text(8, 2))),
               ElementsAre("subnet_one_master: no subnet manager is master"));
+  // The manager runs or not: only that sminfo had no answer is known.
+  for (const std::string& others : {std::string(), text(8, 2)}) {
+    const Subnet silent = WithFile(made, others + "sminfo: iberror: failed: query\n");
+    EXPECT_THAT(Failures(silent), IsEmpty());
+    EXPECT_THAT(UnknownRules(silent), ::testing::Contains("subnet_one_master"));
+  }
 }
 
 TEST(SubnetLidAssigned, FailsForPortsThatTheManagerDidNotConfigure) {

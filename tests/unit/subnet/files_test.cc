@@ -104,6 +104,58 @@ TEST(SubnetFiles, UnknownFormatsAreRefusedWithTheFile) {
               HasSubstr("saw a cable plan (NDT plan); use --plan"));
 }
 
+Result<Subnet> ReadAll(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : files) names.push_back(name);
+  return ReadFiles(names, [&](const std::string& name) -> Result<std::string> {
+    for (const auto& [known, text] : files)
+      if (known == name) return text;
+    return Status(Code::kNotFound, name + ": No such file or directory");
+  });
+}
+
+TEST(SubnetFiles, AFileThatCannotBeUsedIsOneProblem) {
+  const std::string net = testing::Make(testing::FatTree{.leaves = 2, .hosts = 1}).Ibnetdiscover();
+  const auto subnet = ReadAll({{"README", "Files of the fabric.\n"},
+                               {"net.txt", net},
+                               {"sminfo.txt", ""},
+                               {"plan.csv", "StartDevice,StartPort,EndDevice,EndPort\n"}});
+  ASSERT_TRUE(subnet.ok()) << subnet.status().message();
+  EXPECT_THAT(ProblemTexts(subnet->problems()),
+              ElementsAre(::testing::StartsWith("README: expected output of fabric-agent"),
+                          ::testing::AllOf(::testing::StartsWith("sminfo.txt: expected output of"),
+                                           HasSubstr("saw an empty file")),
+                          HasSubstr("plan.csv: expected a file of a subnet, saw a cable plan")));
+  EXPECT_THAT(subnet->Cables(), SizeIs(6));
+  EXPECT_THAT(ReadAll({{"README", "Files.\n"}}).status().message(),
+              HasSubstr("README: expected output of fabric-agent"));
+  EXPECT_THAT(ReadAll({{"net.txt", net}, {"typo", ""}}).ok(), true);
+  EXPECT_EQ(ReadFiles({"net.txt", "typo"},
+                      [&](const std::string& name) -> Result<std::string> {
+                        if (name == "net.txt") return net;
+                        return Status(Code::kNotFound, name + ": No such file or directory");
+                      })
+                .status()
+                .code(),
+            Code::kNotFound)
+      << "a name of the command line that is wrong";
+}
+
+TEST(SubnetFiles, OtherOutputsOfKnownToolsAreNamed) {
+  Builder builder;
+  for (const auto& [text, saw] : {
+           std::pair("CA     8  1 0x0000000000200032 4x HDR - SW     3  2 0x0000000000100002 ( 'n4 "
+                     "mlx5_0' - 'leaf-2' )\n",
+                     "saw output of ibnetdiscover -p: run it without -p"),
+           std::pair("Ca\t : 0x0000000000200031 ports 1 devid 0x1021 vendid 0x2c9 \"n4 mlx5_0\"\n",
+                     "saw output of ibnetdiscover -l: run it without -l"),
+           std::pair("CA: n4 mlx5_0:\n      0x0000000000200032      8    1[  ] ==( 4X  53.125 Gbps "
+                     "Active/  LinkUp)==>       3    2[  ] \"leaf-2\" ( )\n",
+                     "saw output of iblinkinfo: run ibnetdiscover"),
+       })
+    EXPECT_THAT(AddFile("net.txt", text, builder).message(), HasSubstr(saw));
+}
+
 TEST(SubnetList, ReadsBothEndsAndMarksTheManager) {
   const Subnet subnet = ReadText(
       "{ SW Ports:08 SystemGUID:1 NodeGUID:0000000000000001 PortGUID:1 VenID:0002C9 DevID:D2F2 "
@@ -126,6 +178,18 @@ TEST(Sminfo, ReadsTheState) {
   ASSERT_THAT(subnet.managers(), SizeIs(1));
   EXPECT_EQ(subnet.managers()[0].state, ManagerState::kMaster);
   EXPECT_EQ(subnet.managers()[0].priority, 10U);
+}
+
+TEST(Sminfo, WithoutAnAnswerIsAProblem) {
+  const Subnet subnet = ReadText("sminfo: iberror: failed: query\n", "sminfo.txt");
+  EXPECT_THAT(ProblemTexts(subnet.problems()),
+              ElementsAre("sminfo.txt:1: expected the state of a subnet manager, saw 'sminfo: "
+                          "iberror: failed: query'"));
+  EXPECT_EQ(subnet.unanswered(), "sminfo.txt");
+  const Subnet closed =
+      ReadText("sminfo: iberror: failed: Failed to open 'mlx5_0' port '0'\n", "sminfo.txt");
+  EXPECT_EQ(closed.problems().count(), 1U);
+  EXPECT_EQ(closed.unanswered(), "");
 }
 
 TEST(Plans, NdtHasSwitchesChassisAndHosts) {
