@@ -67,8 +67,9 @@ void FindingsOpen(const MetricsInput& input, MetricFamily& family) {
 
 void NodeFindingsOpen(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [name, node] : input.fleet.nodes)
-    for (const auto& [severity, count] : node.findings)
-      Add(family, {{"node", name}, {"severity", Lower(Name(severity))}}, count);
+    for (const auto& [key, count] : node.findings)
+      Add(family, {{"node", name}, {"rule", key.first}, {"severity", Lower(Name(key.second))}},
+          static_cast<double>(count));
 }
 
 void FindingsSilenced(const MetricsInput& input, MetricFamily& family) {
@@ -247,8 +248,8 @@ constexpr Family kFamilies[] = {
     {"fabric_findings_open", MetricType::Gauge,
      "Open failing findings without a silence, by rule and severity.", &FindingsOpen},
     {"fabric_node_findings_open", MetricType::Gauge,
-     "Open failing findings without a silence, by node and severity. A finding about several nodes "
-     "counts for each. Nodes without findings have no series.",
+     "Open failing findings without a silence, by node, rule and severity. A finding about "
+     "several nodes counts for each. Nodes without findings have no series.",
      &NodeFindingsOpen},
     {"fabric_findings_silenced", MetricType::Gauge,
      "Open failing findings with an active silence, by severity.", &FindingsSilenced},

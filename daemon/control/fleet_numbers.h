@@ -71,9 +71,12 @@ struct MeshNumbers {
 };
 MeshNumbers NumbersOf(const std::vector<v1::MeshLeafPair>& pairs);
 
+// Failing findings without silence, by rule and severity
+using FindingCounts = std::map<std::pair<std::string, v1::Severity>, std::uint64_t>;
+
 struct NodeNumbers {
   bool connected = false;
-  std::map<v1::Severity, std::uint32_t> findings = {};  // Failing, without silence
+  FindingCounts findings = {};
 };
 
 // InfiniBand topology file.
@@ -91,7 +94,7 @@ struct FleetNumbers {
   std::map<std::string, NodeNumbers> nodes;
   std::map<v1::PortState, std::uint64_t> ports;
   // By rule and severity; a rule without findings has 0.
-  std::map<std::pair<std::string, v1::Severity>, std::uint64_t> findings_open;
+  FindingCounts findings_open;
   std::map<v1::Severity, std::uint64_t> findings_silenced;
   v1::VerdictCounts verdicts;
   std::map<v1::CampaignState, std::uint64_t> campaigns;

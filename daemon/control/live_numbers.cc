@@ -68,14 +68,15 @@ void LiveNumbers::CountFinding(const v1::Finding& finding, int change) {
     return;
   }
   Change(totals_.findings_open, {finding.rule(), finding.severity()}, change);
-  for (const std::string& node : NodesOf(finding)) CountFor(node, finding.severity(), change);
+  for (const std::string& node : NodesOf(finding)) CountFor(node, finding, change);
 }
 
-void LiveNumbers::CountFor(const std::string& name, v1::Severity severity, int change) {
+void LiveNumbers::CountFor(const std::string& name, const v1::Finding& finding, int change) {
   const auto at = nodes_.try_emplace(name).first;
-  auto& findings = at->second.findings;
-  findings[severity] += static_cast<std::uint32_t>(change);
-  if (findings[severity] == 0) findings.erase(severity);
+  FindingCounts& findings = at->second.findings;
+  const FindingCounts::key_type key(finding.rule(), finding.severity());
+  Change(findings, key, change);
+  if (findings[key] == 0) findings.erase(key);
   if (!at->second.known && findings.empty()) nodes_.erase(at);
 }
 

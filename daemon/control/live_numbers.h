@@ -47,10 +47,10 @@ class LiveNumbers {
     bool connected = false;
     std::map<v1::PortState, std::uint32_t> ports = {};  // Of a connected node
     fleet::TopologyCoverage cover = {};
-    std::map<v1::Severity, std::uint32_t> findings = {};
+    FindingCounts findings = {};
   };
   void Subtract(Node& node) REQUIRES(mutex_);
-  void CountFor(const std::string& name, v1::Severity severity, int change) REQUIRES(mutex_);
+  void CountFor(const std::string& name, const v1::Finding& finding, int change) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::map<std::string, Node> nodes_ GUARDED_BY(mutex_);

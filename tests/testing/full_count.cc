@@ -36,7 +36,8 @@ void CountFindings(const v1::ListFindingsResponse& listed, Counts& counts) {
     }
     ++counts[Format("open {} {}", finding.rule(), severity)];
     for (const std::string& node : NodesOf(finding))
-      if (counts.contains("node " + node)) ++counts[Format("node {} {}", node, severity)];
+      if (counts.contains("node " + node))
+        ++counts[Format("node {} {} {}", node, finding.rule(), severity)];
   }
 }
 
@@ -57,8 +58,8 @@ Counts CountsOf(const control::FleetNumbers& numbers) {
   Counts counts;
   for (const auto& [name, node] : numbers.nodes) {
     counts["node " + name] = node.connected ? 2 : 1;
-    for (const auto& [severity, count] : node.findings)
-      counts[Format("node {} {}", name, Name(severity))] = count;
+    for (const auto& [key, count] : node.findings)
+      counts[Format("node {} {} {}", name, key.first, Name(key.second))] = count;
   }
   for (const auto& [state, count] : numbers.ports) counts[Format("ports {}", Name(state))] = count;
   for (const auto& [key, count] : numbers.findings_open)

@@ -80,12 +80,13 @@ TEST(MetricsText, TheExportByOtlpIsShownOnlyIfThereIsOne) {
 
 TEST(MetricsText, NamesTheNodesOfFindingsAndTheLostOnes) {
   MetricsInput input;
-  input.fleet.nodes["n1"] = {.connected = true, .findings = {{v1::SEVERITY_CRITICAL, 1}}};
+  input.fleet.nodes["n1"] = {.connected = true,
+                             .findings = {{{"port_active", v1::SEVERITY_CRITICAL}, 1}}};
   input.fleet.nodes["n2"] = {.connected = true};
   input.fleet.nodes["n3"] = {.connected = false};
   const std::string text = MetricsText(input);
   for (const char* line :
-       {"fabric_node_findings_open{node=\"n1\",severity=\"critical\"} 1\n",
+       {"fabric_node_findings_open{node=\"n1\",rule=\"port_active\",severity=\"critical\"} 1\n",
         "fabric_node_connected{node=\"n2\"} 1\n", "fabric_node_connected{node=\"n3\"} 0\n",
         "fabric_nodes{state=\"lost\"} 1\n"})
     EXPECT_THAT(text, HasSubstr(line));
