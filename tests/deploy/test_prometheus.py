@@ -4,6 +4,7 @@
 import contextlib
 import http.server
 import json
+import re
 import shutil
 import sys
 import threading
@@ -37,20 +38,27 @@ class TestFiles(DeployTest):
     def test_alerts(self):
         self.run_well(self.tool("promtool"), "test", "rules", PROMETHEUS / "alerts_test.yml")
 
-    def test_every_alert_is_tested_and_of_our_metrics(self):
-        tests = yaml.safe_load((PROMETHEUS / "alerts_test.yml").read_text())["tests"]
-        fired = {check["alertname"] for test in tests for check in test["alert_rule_test"]
-                 if check.get("exp_alerts")}
+    def rules(self, kind):
+        """{name: rule} of the alerts ("alert") or recording rules ("record")"""
         groups = yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())["groups"]
-        rules = [rule for group in groups for rule in group["rules"]]
-        self.assertEqual(fired, {rule["alert"] for rule in rules})
-        for rule in rules:
-            self.assertLessEqual(metrics_in(rule["expr"]), our_metrics(), rule["alert"])
+        return {rule[kind]: rule for group in groups for rule in group["rules"] if kind in rule}
 
+    def test_every_rule_is_tested_and_of_our_metrics(self):
+        tests = yaml.safe_load((PROMETHEUS / "alerts_test.yml").read_text())["tests"]
+        fired = {check["alertname"] for test in tests for check in test.get("alert_rule_test", [])
+                 if check.get("exp_alerts")}
+        self.assertEqual(fired, set(self.rules("alert")))
+        recorded = self.rules("record")
+        self.assertEqual({check["expr"] for test in tests
+                          for check in test.get("promql_expr_test", [])}, set(recorded))
+        for name, rule in (self.rules("alert") | recorded).items():
+            used = set(re.findall(r"\w+:\w+:\w+", rule["expr"]))
+            self.assertLessEqual(used, set(recorded), name)
+            expression = re.sub(r"\w+:\w+:\w+", "", rule["expr"])
+            self.assertLessEqual(metrics_in(expression), our_metrics(), name)
 
     def test_every_alert_has_a_runbook_a_severity_and_each_runbook_an_alert(self):
-        groups = yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())["groups"]
-        alerts = {rule["alert"]: rule for group in groups for rule in group["rules"]}
+        alerts = self.rules("alert")
         pages = {page.stem for page in (ROOT / "docs/runbooks").glob("*.md")}
         self.assertEqual(pages, set(alerts))
         for name, rule in alerts.items():
@@ -117,8 +125,10 @@ class TestScraping(DeployTest):
             self.assertNotIn("exported_node", info["metric"])
             [gaps] = prometheus.query('fabric_agent_gaps{node="n1"}')
             self.assertEqual(gaps["value"][1], "2")
-            alerts = prometheus.get("rules")["groups"][0]["rules"]
-            self.assertIn("FabricNodeLost", [alert["name"] for alert in alerts])
+            names = [rule["name"] for group in prometheus.get("rules")["groups"]
+                     for rule in group["rules"]]
+            self.assertIn("FabricNodeLost", names)
+            self.assertIn("node:fabric_agent_cpu:rate10m", names)
             self.check_empty_queries(prometheus)
 
     def check_empty_queries(self, prometheus):
