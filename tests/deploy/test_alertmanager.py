@@ -123,7 +123,7 @@ class TestAlertmanager(DeployTest):
                              ("n1", "warning"))
             self.assertIn("Node n1 is lost", alert["annotations"]["summary"])
             self.assertEqual(alert["annotations"]["runbook_url"],
-                             "docs/runbooks/FabricNodeLost.md")
+                             "http://127.0.0.1:9419/docs/runbooks/FabricNodeLost.html")
             fleet.add("n1", "roce_connectx6dx")
             self.message(messages, "FabricNodeLost", "resolved", seen)
             with urllib.request.urlopen(f"http://{alertmanager}/api/v2/alerts?active=true") as page:

@@ -250,8 +250,23 @@ class TestChart(TestKubernetes):
             self.assertEqual(endpoint["port"], port)
             self.assertIn(port, [entry["name"] for entry in service["spec"]["ports"]])
             self.assertEqual(service["metadata"]["labels"][monitor["jobLabel"]], name)
-        rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())
-        self.assertEqual(objects["PrometheusRule", "fabricd"]["spec"], rules)
+        self.assertEqual(objects["PrometheusRule", "fabricd"]["spec"],
+                         self.rules_with("https://fabricd.fabricd.svc:9419/docs/runbooks/"))
+
+    def rules_with(self, runbooks):
+        text = (DEPLOY / "prometheus/alerts.yml").read_text()
+        return yaml.safe_load(text.replace("http://127.0.0.1:9419/docs/runbooks/", runbooks))
+
+    def test_runbooks_are_where_a_value_says(self):
+        for value in ("https://wiki.example/fabric", "https://wiki.example/fabric/"):
+            objects = by_name(self.chart.objects(
+                {"monitoring": {"enabled": True, "runbooks": value}}))
+            self.assertEqual(objects["PrometheusRule", "fabricd"]["spec"],
+                             self.rules_with("https://wiki.example/fabric/"))
+
+    def test_fabricd_serves_the_runbooks_of_its_image(self):
+        self.assertEqual(self.settings("fabricd")["manual"], "/usr/share/fabricd/manual")
+        self.assertIn("usr/share/fabricd/manual", (ROOT / "debian/fabricd.install").read_text())
 
     def test_node_feature_rule_names_the_four_vendors(self):
         objects = by_name(self.chart.objects(chart.DISCOVERED))

@@ -63,10 +63,10 @@ class TestFiles(DeployTest):
         self.assertEqual(pages, set(alerts))
         for name, rule in alerts.items():
             url = rule["annotations"]["runbook_url"]
-            self.assertEqual(url, f"docs/runbooks/{name}.md")
-            text = (ROOT / url).read_text()
+            self.assertEqual(url, f"http://127.0.0.1:9419/docs/runbooks/{name}.html")
+            text = (ROOT / f"docs/runbooks/{name}.md").read_text()
             for part in (f"# {name}\n", "**Meaning.**", "**Check.**", "**Fix.**"):
-                self.assertIn(part, text, url)
+                self.assertIn(part, text, name)
             severity = rule.get("labels", {}).get("severity")
             if severity is None:  # From the expression; alerts_test.yml has both values.
                 self.assertIn('"severity", "warning"', rule["expr"], name)
