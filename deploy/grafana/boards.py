@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the dashboards next to this file, except fabricd.json, from the tables below.
+"""Writes the dashboards next to this file from the tables below. Of fabricd.json, whose panels are
+made by hand, it writes only the head: uid, links and annotations.
 
-    python3 deploy/grafana/boards.py            # writes fabricd-*.json
+    python3 deploy/grafana/boards.py            # writes fabricd*.json
     python3 deploy/grafana/boards.py --check    # exits with 1 if a file differs
 """
 
@@ -14,6 +15,7 @@ SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 NODE = 'node=~"$node"'
 PORT = "{{node}} {{device}}/{{port}}"
 NETDEV = "{{node}} {{netdev}}"
+RAIL = 'rail=~"$rail"'
 RAIL_NETDEV = "and on (instance, netdev) fabric_port_info"
 
 
@@ -33,8 +35,8 @@ def top(expression):
 # file: (title, description, [(row, [(title, description, unit, [(query, legend)])])])
 # A unit with "stat:" makes a panel with one number, else the panel shows lines over time.
 BOARDS = {
-    "rail": ("RDMA rails", "Rails of the fabric: ports, speed, settings and probes.", [
-        ("Ports", [
+    "rail": ("RDMA rails", "Probes and mesh by rail, and the ports of the whole fleet.", [
+        ("Ports of the fleet", [
             ("Ports not active", "RDMA ports whose state is not ACTIVE.", "stat:short",
              [('sum(fabric_ports{state!="active"})', "")]),
             ("Ports by state", "RDMA ports of all nodes.", "short",
@@ -48,14 +50,15 @@ BOARDS = {
         ]),
         ("Probes by rail", [
             ("Latency", "Median write latency of the newest campaign.", "s",
-             [("fabric_probe_latency_seconds", "rail {{rail}} {{aggregate}}")]),
+             [(f"fabric_probe_latency_seconds{{{RAIL}}}", "rail {{rail}} {{aggregate}}")]),
             ("Bandwidth", "Mean write bandwidth of the newest campaign.", "Bps",
-             [("fabric_probe_bandwidth_bytes_per_second", "rail {{rail}} {{aggregate}}")]),
+             [(f"fabric_probe_bandwidth_bytes_per_second{{{RAIL}}}",
+               "rail {{rail}} {{aggregate}}")]),
             ("Mesh round trip", "Median network round trip between leaves.", "s",
-             [("fabric_mesh_round_trip_seconds", "rail {{rail}} {{aggregate}}")]),
+             [(f"fabric_mesh_round_trip_seconds{{{RAIL}}}", "rail {{rail}} {{aggregate}}")]),
             ("Mesh loss", "Share of lost mesh pings.", "percentunit",
-             [('sum by (rail) (fabric_mesh_pings{result="lost"}) / '
-               "sum by (rail) (fabric_mesh_pings)", "rail {{rail}}")]),
+             [(f'sum by (rail) (fabric_mesh_pings{{result="lost", {RAIL}}}) / '
+               f"sum by (rail) (fabric_mesh_pings{{{RAIL}}})", "rail {{rail}}")]),
         ]),
     ]),
     "node": ("RDMA node", "One node: findings, ports, traffic, errors and its agent.", [
@@ -90,8 +93,8 @@ BOARDS = {
     ]),
     "port": ("RDMA port", "Ports: state, errors on the wire, retransmission, modules.", [
         ("Link", [
-            ("State of each port", "4: ACTIVE.", "none",
-             [(f"fabric_port_state_id{{{NODE}}}", PORT)]),
+            ("State of each port", "4: ACTIVE. The 50 ports with the lowest state.", "none",
+             [(f"bottomk(50, fabric_port_state_id{{{NODE}}})", PORT)]),
             ("Link downs", "Link losses in the interval.", "short",
              [(increase("fabric_port_link_downs_total"), PORT)]),
             ("Symbol errors", "Errors on the wire, the 20 worst ports.", "cps",
@@ -292,14 +295,46 @@ def variable(name, label, kind, **more):
     return {"name": name, "label": label, "type": kind, "hide": 0, "regex": "", **more}
 
 
-def variables():
-    return [variable("datasource", "Data source", "datasource", query="prometheus", refresh=1,
+def values_of(name, label, metric):
+    """A variable with the values of a label, several of which can be chosen."""
+    definition = f"label_values({metric}, {name})"
+    return variable(name, label, "query", datasource=SOURCE, definition=definition,
+                    query={"query": definition, "refId": name},
+                    refresh=2, sort=3, multi=True, includeAll=True, allValue=".*",
+                    current={"text": ["All"], "value": ["$__all"], "selected": True}, options=[])
+
+
+def variables(name):
+    made = [variable("datasource", "Data source", "datasource", query="prometheus", refresh=1,
                      multi=False, includeAll=False, current={}, options=[]),
-            variable("node", "Node", "query", datasource=SOURCE,
-                     definition="label_values(fabric_agent_info, node)",
-                     query={"query": "label_values(fabric_agent_info, node)", "refId": "node"},
-                     refresh=2, sort=3, multi=True, includeAll=True, allValue=".*",
-                     current={"text": ["All"], "value": ["$__all"], "selected": True}, options=[])]
+            values_of("node", "Node", "fabric_agent_info")]
+    if name == "rail":
+        made.append(values_of("rail", "Rail", "fabric_probe_latency_seconds"))
+    return made
+
+
+def annotation(name, color, expression, title):
+    """A mark at the times for which the query has a value."""
+    return {"name": name, "datasource": SOURCE, "enable": True, "hide": False, "iconColor": color,
+            "expr": expression, "step": "60s", "titleFormat": title, "useValueForTime": False}
+
+
+OPEN = f'sum by (node, rule) (fabric_node_findings_open{{severity=~"critical|error", {NODE}}}'
+ANNOTATIONS = [
+    annotation("Findings opened", "red", f"{OPEN}) unless {OPEN} offset 1m)",
+               "{{rule}} on {{node}}"),
+    annotation("Campaigns started or ended", "blue",
+               'changes(fabric_campaigns{state="running"}[1m]) > 0', "probe campaigns"),
+    annotation("fabricd started", "orange",
+               "changes(fabric_controller_start_time_seconds[2m]) > 0", "fabricd started"),
+]
+
+
+def head(uid):
+    """What all dashboards have in common. `uid` stays the same, so that links and updates work."""
+    return {"uid": uid, "annotations": {"list": ANNOTATIONS},
+            "links": [{"type": "dashboards", "title": "fabricd", "tags": ["fabricd"],
+                       "asDropdown": True, "keepTime": True, "includeVars": True}]}
 
 
 def panel(number, place, spec):
@@ -331,21 +366,21 @@ def panels(rows):
     return made
 
 
-def board(title, description, rows):
+def board(name, title, description, rows):
     return {"title": title, "description": description, "tags": ["rdma", "fabricd"], "id": None,
             "schemaVersion": 39, "version": 1, "editable": True, "graphTooltip": 1,
             "refresh": "30s", "time": {"from": "now-1h", "to": "now"}, "timepicker": {},
-            "timezone": "", "annotations": {"list": []},
-            "links": [{"type": "dashboards", "title": "fabricd", "tags": ["fabricd"],
-                       "asDropdown": True, "keepTime": True, "includeVars": True}],
-            "templating": {"list": variables()}, "panels": panels(rows)}
+            "timezone": "", **head(f"fabricd-{name}"),
+            "templating": {"list": variables(name)}, "panels": panels(rows)}
 
 
 def main():
+    boards = {f"fabricd-{name}": board(name, *spec) for name, spec in BOARDS.items()}
+    boards["fabricd"] = json.loads((FOLDER / "fabricd.json").read_text()) | head("fabricd")
     different = []
-    for name, (title, description, rows) in BOARDS.items():
-        path = FOLDER / f"fabricd-{name}.json"
-        text = json.dumps(board(title, description, rows), indent=1) + "\n"
+    for name, made in boards.items():
+        path = FOLDER / f"{name}.json"
+        text = json.dumps(made, indent=2 if name == "fabricd" else 1, ensure_ascii=False) + "\n"
         if "--check" not in sys.argv:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:

@@ -83,6 +83,7 @@ class TestDashboards(DeployTest):
     def test_files_are_written_from_the_tables(self):
         self.assertEqual([path.stem for path in self.files()],
                          sorted(f"fabricd-{name}" for name in boards.BOARDS))
+        self.assertTrue((DEPLOY / "grafana/fabricd.json").exists())  # Its head is written, too.
         self.run_well(sys.executable, "-B", DEPLOY / "grafana/boards.py", "--check")
 
     def test_panels_have_distinct_titles_and_places(self):

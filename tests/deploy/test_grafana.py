@@ -35,8 +35,27 @@ class TestGrafana(DeployTest):
     def test_head(self):
         self.assertGreaterEqual(self.board["schemaVersion"], SCHEMA_MIN)
         self.assertIsNone(self.board["id"], "an id belongs to one Grafana server")
-        self.assertNotIn("uid", self.board)
         self.assertTrue(self.board["title"])
+
+    def test_every_board_has_a_uid_and_the_common_links_and_annotations(self):
+        seen = {}
+        for path in sorted((DEPLOY / "grafana").glob("*.json")):
+            made = json.loads(path.read_text())
+            seen[path.stem] = made["uid"]
+            self.assertRegex(made["uid"], r"^[\w-]{1,40}$")
+            self.assertIsNone(made["id"], path.name)
+            for key in ("links", "annotations"):
+                self.assertEqual(made[key], self.board[key], path.name)
+        self.assertEqual(seen, {name: name for name in seen}, "links and updates need stable ones")
+
+    def test_annotations_are_of_our_metrics(self):
+        marks = self.board["annotations"]["list"]
+        self.assertGreater(len(marks), 2)
+        for mark in marks:
+            self.assertTrue(metrics_in(mark["expr"]), mark["name"])
+            self.assertLessEqual(metrics_in(mark["expr"]), our_metrics(), mark["name"])
+            named = set(re.findall(r"{{(\w+)}}", mark["titleFormat"]))
+            self.assertEqual(named, kept_labels(mark["expr"]) or set(), mark["name"])
 
     def test_panels_are_complete(self):
         for panel in self.panels:
@@ -93,8 +112,11 @@ class TestGrafana(DeployTest):
 
     def test_queries_parse(self):
         tool = self.tool("promtool")
-        rules = [{"record": f"query_{number}", "expr": expression} for number, (_, expression)
-                 in enumerate(dashboard.expressions(self.board))]
+        expressions = [expression for _, expression in dashboard.expressions(self.board)]
+        expressions += [mark["expr"].replace("$node", ".*")
+                        for mark in self.board["annotations"]["list"]]
+        rules = [{"record": f"query_{number}", "expr": expression}
+                 for number, expression in enumerate(expressions)]
         self.assertGreater(len(rules), len(self.panels))
         path = self.folder() / "queries.yml"
         path.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
