@@ -9,7 +9,7 @@ namespace {
 constexpr Option kFindingAckOptions[] = {
     {.name = "ID",
      .value = "ID",
-     .doc = "ID of the finding, as in `findings -o wide`, or a unique prefix.",
+     .doc = "ID of the finding, as in `findings`, or a unique prefix.",
      .required = true},
     {.name = "note", .value = "TEXT", .doc = "Note about the action taken.", .required = true},
     {.name = "author",

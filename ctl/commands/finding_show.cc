@@ -12,7 +12,7 @@ namespace {
 constexpr Option kFindingShowOptions[] = {
     {.name = "ID",
      .value = "ID",
-     .doc = "ID of the finding, as in `findings -o wide`, or a unique prefix.",
+     .doc = "ID of the finding, as in `findings`, or a unique prefix.",
      .required = true}};
 
 std::string_view ActionText(v1::FindingAction action) {

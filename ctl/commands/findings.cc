@@ -72,7 +72,8 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream& s
   const bool explained = arguments.Bool("explained");
   if (!explained) output.after += ExplainedNote(response.findings());
   output.tables.push_back(
-      FindingTable(response.findings(), {.state = arguments.Bool("all"), .explained = explained}));
+      FindingTable(response.findings(),
+                   {.state = arguments.Bool("all"), .explained = explained, .now = stream.Now()}));
   output.names = FindingNames(response.findings());
   if (AnyFailing(response.findings())) output.exit_status = kExitFindings;
   output.message = std::make_unique<v1::ListFindingsResponse>(std::move(response));
@@ -85,8 +86,9 @@ extern const Command findings = {
     .path = "findings",
     .summary = "List the open findings.",
     .description =
-        "-o wide adds the opening time, the expected and seen values, and the command that fixes "
-        "it. Findings with a common cause are shown as one; --explained also shows the explained "
+        "The first characters of an ID are enough for `finding show` and `finding ack`. -o wide "
+        "adds the opening time, the expected and seen values, and the command that fixes it. "
+        "Findings with a common cause are shown as one; --explained also shows the explained "
         "findings. Silenced findings are only counted. Exits with 1 if an open finding fails and "
         "is not silenced.",
     .example = "fabricctl findings --node n2 -o wide",
