@@ -20,6 +20,7 @@
 #include "base/tls/handshake.h"
 #include "base/tls/openssl.h"
 #include "fabric/v1/fabric.grpc.pb.h"
+#include "proto/kept_events.h"
 #include "proto/not_leading.h"
 
 namespace fabric::ctl {
@@ -105,13 +106,20 @@ class GrpcClient final : public Client {
 
   std::string_view warning() const override { return warning_; }
 
-  Status WatchEvents(const v1::WatchEventsRequest& request,
+  Status WatchEvents(const v1::WatchEventsRequest& request, EventSpan span,
                      const std::function<bool(const v1::Event&)>& on_event) override {
     // A stream has no deadline of its own, so a cheap call checks the connection first.
     RETURN_IF_ERROR(Call<v1::GetVersionResponse>(v1::GetVersionRequest()).status());
     grpc::ClientContext context;
     AddToken(context);
+    const bool kept_only = span == EventSpan::kKept;
+    if (kept_only) context.AddMetadata(kEventsKey, kKeptEvents);
     const auto reader = stub_->WatchEvents(&context, request);
+    if (kept_only) {
+      reader->WaitForInitialMetadata();
+      if (context.GetServerInitialMetadata().count(kEventsKey) == 0)
+        return NeverEnds(context, *reader);
+    }
     v1::Event event;
     while (reader->Read(&event)) {
       if (on_event(event)) continue;
@@ -120,6 +128,7 @@ class GrpcClient final : public Client {
       return {};
     }
     const grpc::Status status = reader->Finish();
+    if (status.ok() && kept_only) return {};
     if (status.ok())
       return {Code::kUnavailable,
               Format("the controller at {} ended the stream of events", options_.controller)};
@@ -127,6 +136,17 @@ class GrpcClient final : public Client {
   }
 
  private:
+  // Of a list that a controller without kept_events.h would never end.
+  Status NeverEnds(grpc::ClientContext& context, grpc::ClientReader<v1::Event>& reader) const {
+    context.TryCancel();
+    const grpc::Status status = reader.Finish();
+    if (status.error_code() != grpc::StatusCode::CANCELLED) return Convert(status);
+    return {Code::kUnimplemented,
+            Format("the controller at {} is older than this program and cannot list events; use "
+                   "--watch",
+                   options_.controller)};
+  }
+
   using Channel = decltype(grpc::CreateChannel({}, nullptr));  // gRPC's own counted pointer.
 
   static Channel MakeChannel(const std::string& controller, const Result<Security>& security) {
@@ -248,10 +268,10 @@ class LeaderClient final : public Client {
     return leader_ == nullptr ? std::string_view() : leader_->warning();
   }
 
-  Status WatchEvents(const v1::WatchEventsRequest& request,
+  Status WatchEvents(const v1::WatchEventsRequest& request, EventSpan span,
                      const std::function<bool(const v1::Event&)>& on_event) override {
     RETURN_IF_ERROR(FindLeader());
-    return Checked(leader_->WatchEvents(request, on_event));
+    return Checked(leader_->WatchEvents(request, span, on_event));
   }
 
  private:

@@ -16,6 +16,12 @@
 
 namespace fabric::ctl {
 
+// Which events a call of WatchEvents brings.
+enum class EventSpan {
+  kKept,       // Those that the controller keeps, then the stream ends.
+  kKeptAndNew  // Until interrupted
+};
+
 // A failed call has a message for users. UNAVAILABLE: "cannot reach the controller at H:P: reason".
 // Errors of the controller itself are returned unchanged.
 class Client {
@@ -53,9 +59,9 @@ class Client {
     }
   }
 
-  // Returns OK when `on_event` returned false, else the failure that ended the stream. The deadline
-  // applies to connecting only.
-  virtual Status WatchEvents(const v1::WatchEventsRequest& request,
+  // Returns OK when `on_event` returned false or after the last kept event, else the failure that
+  // ended the stream. The deadline applies to connecting only.
+  virtual Status WatchEvents(const v1::WatchEventsRequest& request, EventSpan span,
                              const std::function<bool(const v1::Event&)>& on_event) = 0;
 
  protected:

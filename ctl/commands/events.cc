@@ -23,13 +23,14 @@ namespace {
 constexpr Option kEventsOptions[] = {
     {.name = "watch",
      .type = OptionType::kBool,
-     .doc = "Stream events until interrupted. This is the default.",
+     .doc = "Print new events until interrupted; with --since, first those that are kept.",
      .letter = 'w'},
     {.name = "since",
      .value = "DURATION|CURSOR",
      .doc = "Start with the events of this duration, such as 1h, or after this event: its cursor "
             "(-o name), or its number in this run of the controller. The controller keeps a "
-            "limited number of events of its present run."},
+            "limited number of events of its present run. Default: 1h; with --watch: new events "
+            "only."},
     {.name = "kind",
      .type = OptionType::kWords,
      .value = "KINDS",
@@ -46,6 +47,7 @@ constexpr Option kEventsOptions[] = {
      .doc = "End after this number of events. Default: no limit."},
 };
 
+constexpr std::string_view kListedSince = "1h";  // Without --since and --watch
 constexpr std::size_t kPortsShown = 8;
 constexpr std::size_t kChangesShown = 4;
 
@@ -260,10 +262,14 @@ class EventPrinter {
   const std::string& last() const { return last_; }
   const Status& failure() const { return failure_; }
   bool limit_reached() const { return limit_reached_; }
+  bool any() const { return any_; }
+  bool broken() const { return broken_; }  // Cannot write to standard output.
 
  private:
   bool Print(const v1::Event& event, std::string_view note = {}) {
-    if (!stream_.Print(EventOutput(event, note))) return false;
+    any_ = true;
+    broken_ = !stream_.Print(EventOutput(event, note));
+    if (broken_) return false;
     limit_reached_ = left_ == 1;
     if (left_ > 0) --left_;
     return !limit_reached_;
@@ -272,9 +278,10 @@ class EventPrinter {
   bool PrintState(const v1::Event& gap) {
     const auto now = StateAfter(gap, client_);
     if (!now.ok()) failure_ = now.status();
-    return now.ok() && std::all_of(now->begin(), now->end(), [&](const v1::Event& one) {
-             return !filter_.Shows(one) || stream_.Print(EventOutput(one));
-           });
+    broken_ = now.ok() && !std::all_of(now->begin(), now->end(), [&](const v1::Event& one) {
+                return !filter_.Shows(one) || stream_.Print(EventOutput(one));
+              });
+    return now.ok() && !broken_;
   }
 
   Client& client_;
@@ -284,39 +291,50 @@ class EventPrinter {
   std::string last_;
   Status failure_;
   bool limit_reached_ = false;
+  bool any_ = false;
+  bool broken_ = false;
 };
+
+Output NoEvents(std::string_view since) {
+  Output output;
+  output.tables.push_back(
+      {.columns = {{.title = "TIME"}}, .empty_note = Format("No events since {}.", since)});
+  return output;
+}
 
 Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& stream) {
   ASSIGN_OR_RETURN(EventFilter filter, FilterOf(arguments));
   v1::WatchEventsRequest request;
-  const std::string since = arguments.Text("since");
+  const bool follow = arguments.Bool("watch");
+  std::string since = arguments.Text("since");
+  if (since.empty() && !follow) since = kListedSince;
   RETURN_IF_ERROR(SetStart(since, stream.Now(), request, filter));
   filter.WriteTo(request);
   EventPrinter printer(client, stream, filter,
                        arguments.Has("limit") ? arguments.Number("limit") : 0);
   const Status ended =
-      client.WatchEvents(request, [&](const v1::Event& event) { return printer.Take(event); });
+      client.WatchEvents(request, follow ? EventSpan::kKeptAndNew : EventSpan::kKept,
+                         [&](const v1::Event& event) { return printer.Take(event); });
   RETURN_IF_ERROR(printer.failure());
-  if (printer.limit_reached()) return Output();
-  if (ended.ok()) return Status(Code::kInternal, "cannot write to standard output");
+  if (printer.broken()) return Status(Code::kInternal, "cannot write to standard output");
+  if (ended.ok()) return printer.any() ? Output() : NoEvents(since);
   const std::string& last = printer.last().empty() ? since : printer.last();
   if (last.empty() || ended.code() == Code::kInvalidArgument) return ended;
-  return Status(ended.code(),
-                Format("{}; to resume: fabricctl events --since {}", ended.message(), last));
+  return Status(ended.code(), Format("{}; to resume: fabricctl events --watch --since {}",
+                                     ended.message(), last));
 }
 
 }  // namespace
 
 extern const Command events = {
     .path = "events",
-    .summary = "Stream events of nodes, ports, findings, campaigns and probes.",
+    .summary = "List or follow events of nodes, ports, findings, campaigns and probes.",
     .description =
-        "Prints one line for each event: time, number, kind, subject and description. -o json "
-        "prints one object on each line. A gap means that events were missed, because the "
-        "controller restarted or discarded them: the lines after it are the nodes that are lost "
-        "and the findings that are open now (not with --filter). Runs until interrupted or until "
-        "the controller ends "
-        "the stream.",
+        "Lists the events of the last hour and ends; --watch follows new ones. Prints one line for "
+        "each event: time, number, kind, subject and description. -o json prints one object on "
+        "each line. A gap means that events were missed, because the controller restarted or "
+        "discarded them: the lines after it are the nodes that are lost and the findings that are "
+        "open now (not with --filter).",
     .example = "fabricctl events --since 1h --kind finding,node",
     .options = kEventsOptions,
     .run = RunEvents,

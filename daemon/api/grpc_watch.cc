@@ -12,11 +12,18 @@
 #include "daemon/api/grpc_caller.h"
 #include "daemon/api/grpc_status.h"
 #include "proto/fabric_service.h"
+#include "proto/kept_events.h"
 
 namespace fabric::api {
 namespace {
 
 constexpr Duration kRecheckEvery = std::chrono::seconds(10);
+
+// Whether the stream ends after the events that are kept.
+bool WantsKeptOnly(const grpc::CallbackServerContext& context) {
+  const auto entry = context.client_metadata().find(kEventsKey);
+  return entry != context.client_metadata().end() && entry->second == kKeptEvents;
+}
 
 const Status& Stopping() {
   static const Status status(Code::kUnavailable, "the controller is stopping");
@@ -32,7 +39,13 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
       : service_(service),
         context_(context),
         caller_(CallerOf(context)),
-        slot_(service.slots_.Take(context.peer())) {}
+        kept_only_(WantsKeptOnly(context)),
+        slot_(service.slots_.Take(context.peer())) {
+    if (!kept_only_) return;
+    // Also of calls that fail, so that the client knows that the controller is not older than it.
+    context_.AddInitialMetadata(kEventsKey, kKeptEvents);
+    StartSendInitialMetadata();
+  }
 
   const access::Caller& caller() const { return caller_; }
 
@@ -42,7 +55,8 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
       End(slot_.ok() ? start.status() : slot_.status());
       return;
     }
-    StartSendInitialMetadata();  // So that the client knows that it is watching from now on.
+    // So that the client knows that it is watching from now on.
+    if (!kept_only_) StartSendInitialMetadata();
     {
       const MutexLock lock(mutex_);
       watch_ = *std::move(start);
@@ -81,7 +95,10 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
     }
     auto next = service_.events_.Next(*watch_);
     if (next.more) service_.Wake();
-    if (!next.event) return;
+    if (!next.event) {
+      if (kept_only_ && !next.more) EndLocked({});
+      return;
+    }
     event_ = *std::move(next.event);
     writing_ = true;
     StartWrite(&event_);
@@ -102,6 +119,7 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
   WatchService& service_;
   grpc::CallbackServerContext& context_;
   const access::Caller caller_;
+  const bool kept_only_;
   const Result<PeerSlot> slot_;
   v1::Event event_;  // Of the write in flight
 

@@ -1,6 +1,7 @@
 // WatchEvents over gRPC. A watcher has a cursor and at most one event in flight; what it does not
-// read in time is a gap. Callers are checked again every 10 s: a token can be revoked. Heavy
-// headers; include it in grpc_front.cc only.
+// read in time is a gap. With the entry of proto/kept_events.h, the stream ends after the events
+// that are kept. Callers are checked again every 10 s: a token can be revoked. Heavy headers;
+// include it in grpc_front.cc only.
 #pragma once
 
 #include <condition_variable>

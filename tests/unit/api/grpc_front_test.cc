@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "daemon/api/agent_front.h"
 #include "fabric/v1/fabric.grpc.pb.h"
+#include "proto/kept_events.h"
 
 namespace fabric::api {
 namespace {
@@ -236,6 +237,35 @@ TEST_F(GrpcFrontTest, AWatcherIsSentTheEventsOfItsFilter) {
   ASSERT_TRUE(reader->Read(&event));
   EXPECT_EQ(event.sequence(), 2501u);
   context.TryCancel();
+}
+
+// As fabricctl events without --watch asks.
+TEST_F(GrpcFrontTest, AListOfEventsEndsAfterTheNewestOne) {
+  for (int i = 0; i < 2500; ++i) bus_.Publish(PortEvent("n1"));
+  for (const auto& [filter, expected] :
+       {std::pair("port.node=n1", 2499), std::pair("port.node=n2", 0)}) {
+    grpc::ClientContext context;
+    context.AddMetadata(kEventsKey, kKeptEvents);
+    v1::WatchEventsRequest request;
+    request.set_after_sequence(1);
+    request.set_filter(filter);
+    const auto reader = stub_->WatchEvents(&context, request);
+    reader->WaitForInitialMetadata();
+    EXPECT_EQ(context.GetServerInitialMetadata().count(kEventsKey), 1u);
+    v1::Event event;
+    int events = 0;
+    while (reader->Read(&event)) ++events;
+    EXPECT_EQ(events, expected);
+    EXPECT_TRUE(reader->Finish().ok());
+  }
+  grpc::ClientContext context;
+  context.AddMetadata(kEventsKey, kKeptEvents);
+  v1::WatchEventsRequest request;
+  request.set_filter("kind");
+  const auto reader = stub_->WatchEvents(&context, request);
+  reader->WaitForInitialMetadata();
+  EXPECT_EQ(context.GetServerInitialMetadata().count(kEventsKey), 1u) << "a refused list, too";
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(GrpcFrontTest, AnInvalidFilterIsRefused) {

@@ -43,8 +43,20 @@ class Service final : public v1::Fabric::Service {
     Warn(*context);
     return grpc::Status::OK;
   }
-  grpc::Status WatchEvents(grpc::ServerContext*, const v1::WatchEventsRequest* request,
+  grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
                            grpc::ServerWriter<v1::Event>* writer) override {
+    if (request->filter() == "kind=node") {  // An older controller, without events
+      writer->SendInitialMetadata();
+      while (!context->IsCancelled()) std::this_thread::yield();
+      return grpc::Status::CANCELLED;
+    }
+    const auto entry = context->client_metadata().find("fabric-events");
+    if (entry != context->client_metadata().end()) {
+      context->AddInitialMetadata("fabric-events", {entry->second.data(), entry->second.size()});
+      writer->SendInitialMetadata();
+    }
+    if (request->filter() == "x")
+      return {grpc::StatusCode::INVALID_ARGUMENT, "filter: expected FIELD=VALUE"};
     for (std::uint64_t number = 1; number <= 3; ++number) {
       v1::Event event;
       event.set_sequence(request->after_sequence() + number);
@@ -123,7 +135,9 @@ TEST_F(GrpcClient, SaysThatNobodyListens) {
       MakeGrpcClient(options_)->Call<v1::ListNodesResponse>(v1::ListNodesRequest()).status(),
       Status(Code::kUnavailable,
              Format("cannot reach the controller at {}: connection refused", options_.controller)));
-  EXPECT_EQ(MakeGrpcClient(options_)->WatchEvents({}, [](const v1::Event&) { return true; }).code(),
+  EXPECT_EQ(MakeGrpcClient(options_)
+                ->WatchEvents({}, EventSpan::kKeptAndNew, [](const v1::Event&) { return true; })
+                .code(),
             Code::kUnavailable);
 }
 
@@ -175,11 +189,29 @@ TEST_F(GrpcClient, StreamsEventsUntilToldToStop) {
       return event.sequence() != last;
     };
   };
-  EXPECT_TRUE(MakeGrpcClient(options_)->WatchEvents(request, stop_at(42)).ok());
+  EXPECT_TRUE(
+      MakeGrpcClient(options_)->WatchEvents(request, EventSpan::kKeptAndNew, stop_at(42)).ok());
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{41, 42}));
-  const Status ended = MakeGrpcClient(options_)->WatchEvents(request, stop_at(0));
+  const Status ended =
+      MakeGrpcClient(options_)->WatchEvents(request, EventSpan::kKeptAndNew, stop_at(0));
   EXPECT_EQ(ended.code(), Code::kUnavailable);
   EXPECT_TRUE(ended.message().ends_with("ended the stream of events")) << ended.message();
+}
+
+TEST_F(GrpcClient, ListsTheKeptEvents) {
+  v1::WatchEventsRequest request;
+  int seen = 0;
+  const auto count = [&](const v1::Event&) { return ++seen > 0; };
+  const auto list = [&] {
+    return MakeGrpcClient(options_)->WatchEvents(request, EventSpan::kKept, count);
+  };
+  EXPECT_TRUE(list().ok());
+  EXPECT_EQ(seen, 3);
+  request.set_filter("x");
+  EXPECT_EQ(list(), Status(Code::kInvalidArgument, "filter: expected FIELD=VALUE"));
+  request.set_filter("kind=node");
+  EXPECT_EQ(list().code(), Code::kUnimplemented) << "not an endless wait";
+  EXPECT_EQ(seen, 3);
 }
 
 }  // namespace

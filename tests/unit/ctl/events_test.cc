@@ -60,9 +60,10 @@ TEST(Events, EndOfTheStreamSaysHowToGoOn) {
   FakeController controller = WithEvents();
   const Said said = RunWords("events --watch --since 6", controller);
   EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_sequence(), 6u);
-  EXPECT_EQ(said.err,
-            "fabricctl: stream ended; to resume: fabricctl events --since ab-15; check that "
-            "fabricd is running and --controller is correct\n");
+  EXPECT_EQ(
+      said.err,
+      "fabricctl: stream ended; to resume: fabricctl events --watch --since ab-15; check that "
+      "fabricd is running and --controller is correct\n");
   EXPECT_EQ(said.status, kExitUnreachable);
 }
 
@@ -104,9 +105,28 @@ TEST(Events, StopWhenNobodyReads) {
   EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 1);
 }
 
-TEST(Events, WatchingIsTheDefault) {
+TEST(Events, OfTheLastHourAreListedByDefault) {
   FakeController controller = WithEvents();
-  EXPECT_EQ(RunWords("events", controller).out, RunWords("events --watch", controller).out);
+  Said said = RunWords("events -o name", controller);
+  EXPECT_EQ(said.status, kExitOk) << said.err;
+  EXPECT_EQ(said.out, RunWords("events --since 1h -o name", controller).out);
+  EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_cursor(), "0-0");
+  said = RunWords("events --watch -o name", controller);
+  EXPECT_EQ(said.status, kExitUnreachable) << "the stream is not expected to end";
+  EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_cursor(), "");
+}
+
+TEST(Events, AnEmptyListSaysSo) {
+  FakeController controller;
+  Said said = RunWords("events --since 2h", controller);
+  EXPECT_EQ(said.err, "No events since 2h.\n");
+  EXPECT_EQ(said.out, "");
+  EXPECT_EQ(said.status, kExitOk);
+}
+
+TEST(Events, AListIsNotWrittenToAClosedPipe) {
+  FakeController controller = WithEvents();
+  EXPECT_EQ(RunWords("events", controller, {.writable = false}).status, kExitError);
 }
 
 TEST(Events, AreSelectedByKindAndNode) {

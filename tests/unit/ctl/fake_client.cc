@@ -9,13 +9,13 @@ class FakeClient final : public Client {
  public:
   explicit FakeClient(FakeController& controller) : controller_(controller) {}
 
-  Status WatchEvents(const v1::WatchEventsRequest& request,
+  Status WatchEvents(const v1::WatchEventsRequest& request, EventSpan span,
                      const std::function<bool(const v1::Event&)>& on_event) override {
     Remember(request);
     if (!controller_.failure.ok()) return controller_.failure;
     for (const v1::Event& event : controller_.events)
       if (!on_event(event)) return {};
-    return controller_.stream_end;
+    return span == EventSpan::kKept ? Status() : controller_.stream_end;
   }
 
  private:
