@@ -31,6 +31,17 @@ constexpr Option kProbeRecheckOptions[] = {
     kNoWaitOption,
 };
 
+// ProgressLine(), and why there can be no result yet.
+Result<std::string> ProgressOf(Client& client, const v1::Campaign& campaign) {
+  std::string line = ProgressLine(campaign);
+  if (campaign.probes_ok() + campaign.probes_failed() > 0) return line;
+  v1::ListCampaignsRequest running;
+  running.set_filter("state=running");
+  running.set_fields("id,state");
+  ASSIGN_OR_RETURN(const auto others, client.Call<v1::ListCampaignsResponse>(running));
+  return line + WaitText(campaign, others.campaigns());
+}
+
 // Waits for the end of a campaign that has started, unless --no-wait is set.
 Result<Output> Follow(Client& client, v1::Campaign campaign, const Arguments& arguments,
                       Stream& stream) {
@@ -42,7 +53,8 @@ Result<Output> Follow(Client& client, v1::Campaign campaign, const Arguments& ar
   v1::GetCampaignRequest get;
   get.set_id(campaign.id());
   while (campaign.state() == v1::CAMPAIGN_STATE_RUNNING) {
-    stream.Progress(ProgressLine(campaign));
+    ASSIGN_OR_RETURN(const std::string line, ProgressOf(client, campaign));
+    stream.Progress(line);
     if (!stream.Wait(kPollInterval)) {
       v1::CancelCampaignRequest cancel;
       cancel.set_id(campaign.id());

@@ -198,7 +198,8 @@ Result<Output> RunStatus(Client& client, const Arguments& arguments, Stream& str
   output.before += NodeLine(nodes) + CoverageLine(findings) + MeshLine(mesh);
   for (const v1::Campaign& campaign : campaigns.campaigns())
     if (campaign.state() == v1::CAMPAIGN_STATE_RUNNING)
-      output.before += Format("Campaign:  {}\n", ProgressLine(campaign));
+      output.before += Format("Campaign:  {}{}\n", ProgressLine(campaign),
+                              WaitText(campaign, campaigns.campaigns()));
   const std::vector<Cause> causes = CausesOf(findings.findings());
   output.tables.push_back(CauseTable(causes, now));
   if (causes.size() > kCausesShown)

@@ -44,6 +44,20 @@ std::string ProgressLine(const v1::Campaign& campaign) {
                                : Format(", {}{:.0f} min left", most, seconds / 60));
 }
 
+std::string WaitText(const v1::Campaign& campaign,
+                     const google::protobuf::RepeatedPtrField<v1::Campaign>& campaigns) {
+  constexpr std::size_t kShown = 3;
+  const bool has_result = campaign.probes_ok() + campaign.probes_failed() > 0;
+  if (campaign.state() != v1::CAMPAIGN_STATE_RUNNING || has_result) return {};
+  std::vector<std::string> others;
+  for (const v1::Campaign& other : campaigns)
+    if (other.state() == v1::CAMPAIGN_STATE_RUNNING && other.id() != campaign.id())
+      others.push_back(other.id());
+  if (others.empty()) return {};
+  return Format("; no result yet; {} also {} and can hold the ports", ListSome(others, kShown),
+                others.size() == 1 ? "runs" : "run");
+}
+
 std::string SkippedLines(const v1::Campaign& campaign) {
   constexpr int kShown = 10;
   std::string lines;

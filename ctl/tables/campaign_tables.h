@@ -18,6 +18,11 @@ std::string SkippedLines(const v1::Campaign& campaign);
 // Progress: "campaign c1: 40 of 96 probes, 0 failed, round 3 of 7, 12 s left", no newline.
 std::string ProgressLine(const v1::Campaign& campaign);
 
+// Of a running campaign without a result: the other campaigns that run, which can hold its ports.
+// "; no result yet; c4 also runs and can hold the ports". Empty: it has results, or none runs.
+std::string WaitText(const v1::Campaign& campaign,
+                     const google::protobuf::RepeatedPtrField<v1::Campaign>& campaigns);
+
 // One row for each probe of each pair, sorted by rail, kind and names. Kinds with different
 // measurements have separate tables.
 std::vector<Table> ResultTables(const v1::Campaign& campaign);
