@@ -42,7 +42,10 @@ std::string HelpText(const ProgramSpec& program, const CommandLine& line) {
     if (!command.description.empty()) text += Format("\n{}\n", Wrapped(command.description, 0));
     if (!command.options.empty()) text += "\nOptions:\n" + OptionRows(command.options);
     text += "\nOptions of every command:\n" + OptionRows(program.options);
-    return text + Format("\nExample:\n  {}\n", command.example);
+    const std::vector<std::string_view> examples = Split(command.example, '\n');
+    text += examples.size() == 1 ? "\nExample:\n" : "\nExamples:\n";
+    for (const std::string_view example : examples) text += Format("  {}\n", example);
+    return text;
   }
   const std::string name =
       line.group.empty() ? std::string(program.name) : Format("{} {}", program.name, line.group);

@@ -81,7 +81,7 @@ struct Command {
   std::string_view path;         // "probe run"
   std::string_view summary;      // One line, for help and for the generated reference.
   std::string_view description;  // Meaning of the columns, and exit statuses
-  std::string_view example;      // One command line, without the prompt.
+  std::string_view example;      // Two command lines or more, each on a line, without the prompt
   std::span<const Option> options;
   Result<Output> (*run)(Client& client, const Arguments& arguments, Stream& stream);
   bool offline = false;  // Works without a controller.

@@ -175,7 +175,9 @@ std::string ReferencePage(std::span<const Command* const> commands) {
     if (!command->description.empty()) text += Format("\n{}\n", Wrapped(command->description, 0));
     const std::span<const Option> options = OptionsOf(*command);
     if (!options.empty()) text += "\n" + OptionTable(options);
-    text += Format("\nExample:\n\n    {}\n", command->example);
+    text += "\nExamples:\n\n";
+    for (const std::string_view example : Split(command->example, '\n'))
+      text += Format("    {}\n", example);
   }
   return text;
 }

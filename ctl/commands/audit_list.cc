@@ -42,7 +42,9 @@ extern const Command audit_list = {
     .description =
         "OUTCOME: ok; denied (no valid credential, or not the role that the method needs); failed "
         "(the method returned an error). -o wide shows the requests.",
-    .example = "fabricctl audit list --filter outcome=denied",
+    .example =
+        "fabricctl audit list --filter outcome=denied\n"
+        "fabricctl audit list --limit 20 -o wide",
     .options = kAuditListOptions,
     .run = RunAuditList,
     .watch = true,

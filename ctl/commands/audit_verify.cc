@@ -33,7 +33,9 @@ extern const Command audit_verify = {
         "Exits with 1 when an entry was changed or removed. Someone who can write the file can "
         "remove its newest entries or compute a new chain: keep the last hash, or the lines of the "
         "journal, on another machine.",
-    .example = "fabricctl audit verify",
+    .example =
+        "fabricctl audit verify\n"
+        "fabricctl audit verify -o json",
     .options = {},
     .run = RunAuditVerify,
 };

@@ -33,7 +33,9 @@ extern const Command backup = {
     .description =
         "The copy is next to the state file, on the controller's host. fabricd keeps the newest 5 "
         "copies. The signing key is not in it: back up signing-key.pem too.",
-    .example = "fabricctl backup",
+    .example =
+        "fabricctl backup\n"
+        "fabricctl backup --author nightly",
     .options = kBackupOptions,
     .run = RunBackup,
 };

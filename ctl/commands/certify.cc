@@ -122,7 +122,9 @@ extern const Command certify = {
         "that were not covered. -o json prints the signed certificate (JSON Web Signature), -o "
         "yaml its content, -o name the failed nodes. Exits with 0 for PASS, 1 for FAIL and 6 for "
         "UNKNOWN.",
-    .example = "fabricctl certify --nodes gpu[001-016] --job 4711 --out cert.json",
+    .example =
+        "fabricctl certify --nodes gpu[001-016] --job 4711 --out cert.json\n"
+        "fabricctl certify --nodes @nodes.txt --within 30s --dscp 26",
     .options = kCertifyOptions,
     .run = RunCertify,
 };

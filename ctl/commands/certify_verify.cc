@@ -101,7 +101,9 @@ extern const Command certify_verify = {
         "http://CONTROLLER/certificate-key.pem`. Exits with 5 if the certificate is not valid: not "
         "signed with this key, modified, expired, or for other nodes; else with 0 for PASS, 1 for "
         "FAIL and 6 for UNKNOWN.",
-    .example = "fabricctl certify verify cert.json --key fabricd.pub.pem --nodes gpu[001-016]",
+    .example =
+        "fabricctl certify verify cert.json --key fabricd.pub.pem --nodes gpu[001-016]\n"
+        "fabricctl certify verify - --key fabricd.pub.pem",
     .options = kCertifyVerifyOptions,
     .run = RunVerify,
     .offline = true,

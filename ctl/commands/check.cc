@@ -81,7 +81,9 @@ extern const Command check = {
         "valid rules of that file are still evaluated. -o wide adds remedies; -o json prints "
         "findings and counts. For the local machine: `fabric-agent inspect -o json | fabricctl "
         "check -`.",
-    .example = "fabricctl check --profile roce-pfc-dcqcn n1.json n2.json",
+    .example =
+        "fabricctl check --profile roce-pfc-dcqcn n1.json n2.json\n"
+        "fabricctl check --rules site.yaml --explained n1.json n2.json",
     .options = kCheckOptions,
     .run = RunCheck,
     .offline = true,

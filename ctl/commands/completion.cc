@@ -53,7 +53,9 @@ extern const Command completion = {
         "campaigns, silences and contexts, which are read from the controller with a time limit of "
         "half a second. bash: source <(fabricctl completion bash). zsh: source <(fabricctl "
         "completion zsh) after compinit. fish: fabricctl completion fish | source.",
-    .example = "fabricctl completion bash",
+    .example =
+        "fabricctl completion bash\n"
+        "fabricctl completion fish > ~/.config/fish/completions/fabricctl.fish",
     .options = kCompletionOptions,
     .run = RunCompletion,
     .offline = true,

@@ -80,7 +80,9 @@ extern const Command config = {
     .path = "config get-contexts",
     .summary = "List the contexts of the configuration file.",
     .description = "A context names a controller and the files of the caller's credentials.",
-    .example = "fabricctl config get-contexts",
+    .example =
+        "fabricctl config get-contexts\n"
+        "fabricctl config get-contexts -o name",
     .options = {},
     .run = RunGetContexts,
     .offline = true,
@@ -90,7 +92,9 @@ extern const Command config_use = {
     .path = "config use-context",
     .summary = "Make a context the current context.",
     .description = "Commands use the current context unless --context selects another one.",
-    .example = "fabricctl config use-context prod",
+    .example =
+        "fabricctl config use-context prod\n"
+        "fabricctl config use-context test --config ./fabricctl.yaml",
     .options = kContextNameOptions,
     .run = RunUseContext,
     .offline = true,
@@ -102,7 +106,9 @@ extern const Command config_set = {
     .description =
         "Stores --controller, --tls-ca, --tls-cert, --tls-key and --token-file of this command "
         "line. The first context becomes the current one.",
-    .example = "fabricctl config set-context prod --controller fabricd.example:9418",
+    .example =
+        "fabricctl config set-context prod --controller fabricd.example:9418\n"
+        "fabricctl config set-context test --tls-ca ca.pem --token-file test.token",
     .options = kContextNameOptions,
     .run = RunSetContext,
     .offline = true,

@@ -81,7 +81,9 @@ extern const Command devices = {
         "Both are in bytes. PFC lists the lossless priorities. INDEX and GID are the ones that "
         "probes use. RAIL BY is the source of the rail: the profile, the place of the card on most "
         "nodes of the product, its network, its place in the past, or the order of the ports.",
-    .example = "fabricctl devices n1",
+    .example =
+        "fabricctl devices n1\n"
+        "fabricctl devices --filter 'rail=3' -o wide",
     .options = kDevicesOptions,
     .run = RunDevices,
     .watch = true,

@@ -188,7 +188,9 @@ extern const Command diagnose = {
         "with its first evidence and remedy. Findings about several nodes are included. Then "
         "follow the settings that changed shortly before the first finding opened, and since then. "
         "-o json prints these findings. Exits with 1 if a finding is open or a node is lost.",
-    .example = "fabricctl diagnose n2",
+    .example =
+        "fabricctl diagnose n2\n"
+        "fabricctl diagnose --nodes gpu[001-016] --before 6h",
     .options = kDiagnoseOptions,
     .run = RunDiagnose,
     .watch = true,

@@ -190,7 +190,9 @@ extern const Command diff = {
         "addresses and GUIDs, and counters that are not zero on both sides. A name in brackets "
         "identifies the port, interface or function; 'there' marks an object that the other "
         "side does not have.",
-    .example = "fabricctl diff node-3 --since 2h",
+    .example =
+        "fabricctl diff node-3 --since 2h\n"
+        "fabricctl diff node-3 node-4",
     .options = kDiffOptions,
     .run = RunDiff,
     .offline = true,

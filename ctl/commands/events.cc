@@ -335,7 +335,9 @@ extern const Command events = {
         "each line. A gap means that events were missed, because the controller restarted or "
         "discarded them: the lines after it are the nodes that are lost and the findings that are "
         "open now (not with --filter).",
-    .example = "fabricctl events --since 1h --kind finding,node",
+    .example =
+        "fabricctl events --since 1h --kind finding,node\n"
+        "fabricctl events --watch --node n2",
     .options = kEventsOptions,
     .run = RunEvents,
 };

@@ -75,7 +75,9 @@ extern const Command explain = {
     .path = "explain",
     .summary = "Explain a rule: what it checks, why, and how to fix a failure.",
     .description = "Works without a controller. `fabricctl rules` lists the rules.",
-    .example = "fabricctl explain pfc_equal_on_rail",
+    .example =
+        "fabricctl explain pfc_equal_on_rail\n"
+        "fabricctl explain mtu_equal_on_rail -o json",
     .options = kExplainOptions,
     .run = RunExplain,
     .offline = true,

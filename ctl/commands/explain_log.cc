@@ -132,7 +132,9 @@ extern const Command explain_log = {
         "and the kernel, of any size. Works without a controller; with --controller or "
         "FABRICCTL_CONTROLLER, the report includes the open findings of the nodes in the log. "
         "Exits with 1 if the log contains a known problem, else with 0.",
-    .example = "fabricctl explain-log job.log",
+    .example =
+        "fabricctl explain-log job.log\n"
+        "fabricctl explain-log - -o json",
     .options = kExplainLogOptions,
     .run = RunExplainLog,
     .offline = true,

@@ -42,7 +42,9 @@ extern const Command finding_ack = {
     .description =
         "The finding stays open and keeps alerting; the acknowledgement is cleared when it "
         "resolves. To suppress alerts, use `silence add`.",
-    .example = "fabricctl finding ack 6d1f --note cable-ordered",
+    .example =
+        "fabricctl finding ack 6d1f --note cable-ordered\n"
+        "fabricctl finding ack 6d1f --note 'new cable on Monday' --author ada",
     .options = kFindingAckOptions,
     .run = RunFindingAck,
 };

@@ -148,7 +148,9 @@ extern const Command finding_show = {
         "or has not reported its settings for minutes, so the current state is unknown. Each "
         "remedy states where to type it, what it affects and interrupts, whether it survives a "
         "reboot, and how to undo it.",
-    .example = "fabricctl finding show 6d1f",
+    .example =
+        "fabricctl finding show 6d1f\n"
+        "fabricctl finding show 6d1f -o yaml",
     .options = kFindingShowOptions,
     .run = RunFindingShow,
     .watch = true,

@@ -91,7 +91,9 @@ extern const Command findings = {
         "Findings with a common cause are shown as one; --explained also shows the explained "
         "findings. Silenced findings are only counted. Exits with 1 if an open finding fails and "
         "is not silenced.",
-    .example = "fabricctl findings --node n2 -o wide",
+    .example =
+        "fabricctl findings --node n2 -o wide\n"
+        "fabricctl findings --severity error --since 1h",
     .options = kFindingsOptions,
     .run = RunFindings,
     .watch = true,

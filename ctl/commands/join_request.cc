@@ -110,7 +110,9 @@ extern const Command join_request_list = {
     .description =
         "Compare the key (-o wide) with the one in the log of the agent before you approve a "
         "request. A request waits for 24 hours.",
-    .example = "fabricctl join-request list -o wide",
+    .example =
+        "fabricctl join-request list -o wide\n"
+        "fabricctl join-request list --filter 'node=~\"gpu-1.*\"'",
     .options = kJoinRequestListOptions,
     .run = RunJoinRequestList,
 };
@@ -119,7 +121,9 @@ extern const Command join_request_approve = {
     .path = "join-request approve",
     .summary = "Approve the certificate request of a node.",
     .description = "The node gets its certificate when it asks next, within half a minute.",
-    .example = "fabricctl join-request approve 5b1c6a0d9e3f4472",
+    .example =
+        "fabricctl join-request approve 5b1c6a0d9e3f4472\n"
+        "fabricctl join-request approve 5b1c6a0d9e3f4472 --replace",
     .options = kJoinRequestApproveOptions,
     .run = RunJoinRequestApprove,
 };
@@ -128,7 +132,9 @@ extern const Command join_request_deny = {
     .path = "join-request deny",
     .summary = "Deny the certificate request of a node.",
     .description = "The node cannot ask again with the same key for 24 hours.",
-    .example = "fabricctl join-request deny 5b1c6a0d9e3f4472 --reason OPS-7",
+    .example =
+        "fabricctl join-request deny 5b1c6a0d9e3f4472 --reason OPS-7\n"
+        "fabricctl join-request deny 5b1c6a0d9e3f4472 --reason 'not in the inventory'",
     .options = kJoinRequestDenyOptions,
     .run = RunJoinRequestDeny,
 };
@@ -138,7 +144,9 @@ extern const Command join_certificates = {
     .summary = "List the newest certificate that fabricd signed for each node.",
     .description =
         "To revoke one: `fabricctl pki revoke node NODE --serial SERIAL` in the folder of the CA.",
-    .example = "fabricctl join-certificates",
+    .example =
+        "fabricctl join-certificates\n"
+        "fabricctl join-certificates --filter 'node=gpu-001' -o wide",
     .options = kJoinNodesOptions,
     .run = RunJoinNodes,
 };

@@ -99,7 +99,9 @@ extern const Command join_token_create = {
         "Prints the token once. Write it to the file of the agent's setting join-token, with mode "
         "0600. The part after the dot is the hash of the controller's CA: the agent needs no "
         "file of the CA. The controller keeps the hash of the token only.",
-    .example = "fabricctl join-token create rack-12 --nodes 'gpu-12*' --uses 16 --expires 4h",
+    .example =
+        "fabricctl join-token create rack-12 --nodes 'gpu-12*' --uses 16 --expires 4h\n"
+        "fabricctl join-token create reinstall --nodes gpu-001 --replace",
     .options = kJoinTokenCreateOptions,
     .run = RunJoinTokenCreate,
 };
@@ -108,7 +110,9 @@ extern const Command join_token_list = {
     .path = "join-token list",
     .summary = "List the join tokens and how often they were used.",
     .description = "Tokens stay in the list for 7 days after they expire.",
-    .example = "fabricctl join-token list",
+    .example =
+        "fabricctl join-token list\n"
+        "fabricctl join-token list -o name",
     .options = kJoinTokenListOptions,
     .run = RunJoinTokenList,
 };
@@ -117,7 +121,9 @@ extern const Command join_token_delete = {
     .path = "join-token delete",
     .summary = "Delete a join token.",
     .description = "Certificates of nodes that joined with it stay valid.",
-    .example = "fabricctl join-token delete rack-12",
+    .example =
+        "fabricctl join-token delete rack-12\n"
+        "fabricctl join-token delete reinstall",
     .options = kJoinTokenDeleteOptions,
     .run = RunJoinTokenDelete,
 };

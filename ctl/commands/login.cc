@@ -97,7 +97,9 @@ extern const Command login = {
         "Prints a page and a code (RFC 8628), waits until you have signed in there, and writes the "
         "token to --token-file. The issuer decides how long the token is valid.",
     .example =
-        "fabricctl login --issuer https://login.example.org --client-id fabricctl "
+        "fabricctl login --issuer https://login.example.org --client-id fabricctl --token-file "
+        "fabricd.token\n"
+        "fabricctl login --issuer https://login.example.org --client-id fabricctl --access-token "
         "--token-file fabricd.token",
     .options = kLoginOptions,
     .run = RunLogin,

@@ -75,7 +75,9 @@ extern const Command matrix = {
         "the reasons are below the matrix. "
         "--heat compares each value with the median of its matrix. Exits with 1 if a probe of the "
         "campaign failed.",
-    .example = "fabricctl matrix --kind latency --heat",
+    .example =
+        "fabricctl matrix --kind latency --heat\n"
+        "fabricctl matrix c12 --kind bandwidth --png c12.png",
     .options = kMatrixOptions,
     .run = RunMatrix,
     .watch = true,

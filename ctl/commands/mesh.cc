@@ -92,7 +92,9 @@ extern const Command mesh = {
         "that leaf. SENT and LOST count about the last minute. LOSS excludes voided pings; VOIDED "
         "(-o wide) counts pings that a slow host delayed. MEDIAN is the round-trip time in the "
         "network. Exits with 1 if the mesh locates a fault.",
-    .example = "fabricctl mesh",
+    .example =
+        "fabricctl mesh\n"
+        "fabricctl mesh --watch --interval 10s",
     .run = RunMesh,
     .watch = true,
 };

@@ -111,7 +111,9 @@ extern const Command nccl_env = {
         "all reasons: `fabric-agent nccl-env` on it. Exits with 1 if values differ or a node has "
         "no "
         "port that NCCL can use.",
-    .example = "fabricctl nccl-env gpu[001-016]",
+    .example =
+        "fabricctl nccl-env gpu[001-016]\n"
+        "fabricctl nccl-env n1,n2 -o json",
     .options = kNcclEnvOptions,
     .run = RunNcclEnv,
 };

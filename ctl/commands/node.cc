@@ -207,7 +207,9 @@ extern const Command node = {
         "print the complete snapshot with counters. Gaps are values that the agent could not read. "
         "The last lines show how many rules have judged the node, what they could not read, and "
         "how many expectations no profile sets.",
-    .example = "fabricctl node n1 -o wide",
+    .example =
+        "fabricctl node n1 -o wide\n"
+        "fabricctl node n1 -o yaml",
     .options = kNodeOptions,
     .run = RunNode,
     .watch = true,

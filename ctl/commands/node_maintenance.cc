@@ -80,7 +80,9 @@ extern const Command node_maintenance = {
         "Findings about a node in maintenance are silenced, and campaigns and certificates skip "
         "its "
         "ports, with the reason. The maintenance ends automatically. `nodes` shows it.",
-    .example = "fabricctl node maintenance n2 --for 4h --reason OPS-1234",
+    .example =
+        "fabricctl node maintenance n2 --for 4h --reason OPS-1234\n"
+        "fabricctl node maintenance n2 --end",
     .options = kNodeMaintenanceOptions,
     .run = RunNodeMaintenance,
 };

@@ -37,7 +37,9 @@ extern const Command node_remove = {
     .description =
         "Resolves the findings that are only about this node. A connected node cannot be removed: "
         "stop its agent first. If the agent connects again, the node is back.",
-    .example = "fabricctl node remove n7",
+    .example =
+        "fabricctl node remove n7\n"
+        "fabricctl node remove n7 --author ada",
     .options = kNodeRemoveOptions,
     .run = RunNodeRemove,
 };

@@ -78,7 +78,9 @@ extern const Command nodes = {
         "about the node, GAPS counts values that the agent could "
         "not read. The active ports of a lost node are unknown. The reason for each lost node is "
         "below the table.",
-    .example = "fabricctl nodes -o wide",
+    .example =
+        "fabricctl nodes -o wide\n"
+        "fabricctl nodes --filter 'state=lost' -o name",
     .options = kNodesOptions,
     .run = RunNodes,
     .watch = true,

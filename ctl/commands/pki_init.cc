@@ -42,7 +42,9 @@ extern const Command pki_init = {
     .path = "pki init",
     .summary = "Make a small CA for TLS (ECDSA P-256).",
     .description = "For sites without a CA of their own. Never replaces a CA.",
-    .example = "fabricctl pki init --dir /root/fabricd-pki",
+    .example =
+        "fabricctl pki init --dir /root/fabricd-pki\n"
+        "fabricctl pki init --domain gpu.example.org --lifetime 730d",
     .options = kPkiInitOptions,
     .run = RunPkiInit,
     .offline = true,

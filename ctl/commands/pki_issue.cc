@@ -44,7 +44,9 @@ extern const Command pki_issue = {
         "Writes cert.pem, key.pem and ca.pem to FOLDER/KIND/NAME: copy them to the owner over a "
         "trusted path. The name in the certificate is spiffe://DOMAIN/KIND/NAME. For a server, "
         "give the names and addresses that agents and clients connect to.",
-    .example = "fabricctl pki issue server fabricd --dns fabricd.example.org --ip 192.0.2.1",
+    .example =
+        "fabricctl pki issue server fabricd --dns fabricd.example.org --ip 192.0.2.1\n"
+        "fabricctl pki issue operator ada --lifetime 30d",
     .options = kPkiIssueOptions,
     .run = RunPkiIssue,
     .offline = true,

@@ -34,7 +34,9 @@ extern const Command pki_renew = {
     .description =
         "The previous certificate stays valid until it expires or is revoked. fabricd "
         "and fabric-agent reload the files.",
-    .example = "fabricctl pki renew node gpu-001",
+    .example =
+        "fabricctl pki renew node gpu-001\n"
+        "fabricctl pki renew server fabricd --lifetime 180d",
     .options = kPkiRenewOptions,
     .run = RunPkiRenew,
     .offline = true,

@@ -43,7 +43,9 @@ extern const Command pki_revoke = {
     .description =
         "fabricd reloads the CRL (setting tls-crl), refuses the certificates and ends "
         "the sessions of agents that use them.",
-    .example = "fabricctl pki revoke node gpu-001",
+    .example =
+        "fabricctl pki revoke node gpu-001\n"
+        "fabricctl pki revoke operator ada --serial 1f03c2a9",
     .options = kPkiRevokeOptions,
     .run = RunPkiRevoke,
     .offline = true,

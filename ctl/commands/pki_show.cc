@@ -27,7 +27,9 @@ extern const Command pki_show = {
     .description =
         "Certificates that `fabricctl pki` issued, oldest first. EXPIRES: end of the "
         "validity period. NAMES: DNS names and IP addresses.",
-    .example = "fabricctl pki show --dir /root/fabricd-pki",
+    .example =
+        "fabricctl pki show --dir /root/fabricd-pki\n"
+        "fabricctl pki show -o json",
     .options = kPkiShowOptions,
     .run = RunPkiShow,
     .offline = true,

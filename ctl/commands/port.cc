@@ -163,7 +163,9 @@ extern const Command port = {
     .description =
         "Counters have their vendor-neutral names if they have one; -o wide adds the names of the "
         "driver. Exits with 1 if a finding about the port is open.",
-    .example = "fabricctl port n1/mlx5_0/1",
+    .example =
+        "fabricctl port n1/mlx5_0/1\n"
+        "fabricctl port n1/rail0 --zeros",
     .options = kPortOptions,
     .run = RunPort,
     .watch = true,
@@ -174,7 +176,9 @@ extern const Command ibdev2netdev = {
     .summary = "Show the network interface of each RDMA port of a node.",
     .description =
         "The format is that of the script ibdev2netdev. Ports without an interface are omitted.",
-    .example = "fabricctl ibdev2netdev n1",
+    .example =
+        "fabricctl ibdev2netdev n1\n"
+        "fabricctl ibdev2netdev n1 -o json",
     .options = kIbdevOptions,
     .run = RunIbdev,
     .watch = true,

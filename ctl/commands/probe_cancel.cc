@@ -29,7 +29,9 @@ extern const Command probe_cancel = {
     .summary = "Cancel a campaign that is running or queued.",
     .description =
         "Results so far are kept: use `probe show`. A campaign that has ended is unchanged.",
-    .example = "fabricctl probe cancel c12",
+    .example =
+        "fabricctl probe cancel c12\n"
+        "fabricctl probe cancel c12 -o json",
     .options = kProbeCancelOptions,
     .run = RunProbeCancel,
 };

@@ -106,7 +106,9 @@ extern const Command probe_list = {
     .description =
         "Pings without an answer make a probe lossy. Below the table: campaigns without a result "
         "while others run. Each port is in one probe at a time, so they can wait for the others.",
-    .example = "fabricctl probe list",
+    .example =
+        "fabricctl probe list\n"
+        "fabricctl probe list --since 1d --limit 20",
     .options = kProbeListOptions,
     .run = RunProbeList,
     .watch = true,

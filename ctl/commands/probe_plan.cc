@@ -283,7 +283,9 @@ extern const Command probe_plan = {
         "is in at most one pair of a round; rails run in parallel. An even number N of nodes takes "
         "N-1 rounds. Limits on simultaneous pairs split rounds. -o json prints "
         "{\"rounds\":[{\"pairs\":[{\"a\":..,\"b\":..}]}]}; a is the initiator.",
-    .example = "fabricctl probe plan --nodes 16 --pattern random-regular --seed 7 -o json",
+    .example =
+        "fabricctl probe plan --nodes 16 --pattern random-regular --seed 7 -o json\n"
+        "fabricctl probe plan n1.json n2.json --pairs-per-uplink 4",
     .options = kProbePlanOptions,
     .run = RunProbePlan,
     .offline = true,

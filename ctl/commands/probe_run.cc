@@ -94,7 +94,9 @@ extern const Command probe_recheck = {
         "the class of traffic of the findings. A finding is resolved if the fault is gone. fabricd "
         "does the same by itself after another finding about the same part is resolved. Ports that "
         "carry traffic are skipped. Exits as `probe run`.",
-    .example = "fabricctl probe recheck",
+    .example =
+        "fabricctl probe recheck\n"
+        "fabricctl probe recheck 6d1f --no-wait",
     .options = kProbeRecheckOptions,
     .run = RunProbeRecheck,
 };
@@ -112,7 +114,9 @@ extern const Command probe_run = {
         "MTU: see docs/PROBES.md. An interrupt cancels the campaign. Exits with 1 if a probe "
         "failed, a fault was "
         "located or an incast lost packets.",
-    .example = "fabricctl probe run --pattern random-regular --kind ping --until-decided",
+    .example =
+        "fabricctl probe run --pattern random-regular --kind ping --until-decided\n"
+        "fabricctl probe run --nodes gpu[001-016] --preset quick",
     .run = RunProbeRun,
     .schema_options = ProbeRunOptions,
 };

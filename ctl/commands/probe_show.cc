@@ -24,7 +24,9 @@ extern const Command probe_show = {
         "Latencies are half of the round-trip time; for reads and pings, the full round-trip time. "
         "The located faults are below the results. Exits with 1 if a probe failed or a fault was "
         "located.",
-    .example = "fabricctl probe show c1 -o wide",
+    .example =
+        "fabricctl probe show c1 -o wide\n"
+        "fabricctl probe show c1 -o json",
     .options = kProbeShowOptions,
     .run = RunProbeShow,
     .watch = true,

@@ -36,7 +36,9 @@ extern const Command profile_check = {
     .description =
         "Prints every error with file, line and column. Exits with 2 if there is an error. Works "
         "without a controller.",
-    .example = "fabricctl profile check ./site.yaml",
+    .example =
+        "fabricctl profile check ./site.yaml\n"
+        "fabricctl profile check base.yaml site.yaml",
     .options = kProfileCheckOptions,
     .run = RunProfileCheck,
     .offline = true,

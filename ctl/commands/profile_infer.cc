@@ -39,7 +39,9 @@ extern const Command profile_infer = {
         "same ports and nodes as the rules do, and adds overrides if rails, models or drivers "
         "differ. Comments list the nodes that differ and the values without a majority. The "
         "majority can be wrong: review the profile before you use it. -o json includes the counts.",
-    .example = "fabricctl profile infer n1.json n2.json n3.json > site.yaml",
+    .example =
+        "fabricctl profile infer n1.json n2.json n3.json > site.yaml\n"
+        "fabricctl profile infer > site.yaml",
     .options = kProfileInferOptions,
     .run = RunProfileInfer,
     .offline = true,

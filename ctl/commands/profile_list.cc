@@ -28,7 +28,9 @@ extern const Command profile_list = {
     .summary = "List the built-in profiles.",
     .description =
         "A profile contains the expected values of a fabric. Works without a controller.",
-    .example = "fabricctl profile list",
+    .example =
+        "fabricctl profile list\n"
+        "fabricctl profile list -o name",
     .options = {},
     .run = RunProfileList,
     .offline = true,

@@ -39,7 +39,9 @@ extern const Command profile_show = {
     .summary = "Print a profile as YAML.",
     .description =
         "The output can be edited and used as a profile file. Works without a controller.",
-    .example = "fabricctl profile show roce-pfc-dcqcn",
+    .example =
+        "fabricctl profile show roce-pfc-dcqcn\n"
+        "fabricctl profile show ./site.yaml --resolved",
     .options = kProfileShowOptions,
     .run = RunProfileShow,
     .offline = true,

@@ -65,7 +65,9 @@ extern const Command reload = {
         "The same as SIGHUP. A file with an error is refused, and the previous one stays in use. "
         "TLS "
         "files, tokens and role bindings are reloaded without it when they change.",
-    .example = "fabricctl reload",
+    .example =
+        "fabricctl reload\n"
+        "fabricctl reload --author ada",
     .options = kReloadOptions,
     .run = RunReload,
 };
@@ -78,7 +80,9 @@ extern const Command profile_apply = {
         "all "
         "nodes by it. The setting must name a file that fabricd can write, such as "
         "/var/lib/fabricd/profile.yaml.",
-    .example = "fabricctl profile apply site.yaml --dry-run",
+    .example =
+        "fabricctl profile apply site.yaml --dry-run\n"
+        "fabricctl profile apply site.yaml",
     .options = kProfileApplyOptions,
     .run = RunProfileApply,
 };

@@ -38,7 +38,9 @@ extern const Command rules = {
     .description =
         "-o wide adds the reason for each rule and its source. For custom rules, see `rules check` "
         "and `rules test`.",
-    .example = "fabricctl rules -o wide",
+    .example =
+        "fabricctl rules -o wide\n"
+        "fabricctl rules --filter 'severity>=error'",
     .options = kRulesOptions,
     .run = RunRules,
     .watch = true,

@@ -49,7 +49,9 @@ extern const Command rules_check = {
         "Prints errors as FILE:LINE:COLUMN, and the valid rules. An invalid rule does not affect "
         "the others. Exits with 2 if there is an error. Works without a controller. For the "
         "format, see docs/CUSTOM_RULES.md.",
-    .example = "fabricctl rules check site.yaml",
+    .example =
+        "fabricctl rules check site.yaml\n"
+        "fabricctl rules check base.yaml site.yaml",
     .options = kRulesCheckOptions,
     .run = RunRulesCheck,
     .offline = true,

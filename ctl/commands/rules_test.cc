@@ -86,7 +86,9 @@ extern const Command rules_test = {
         "ones. Snapshots are the output of `fabric-agent inspect -o json`. Exits with 1 if a test "
         "fails, and with 2 if a file has an error; the tests of valid rules still run. Works "
         "without a controller.",
-    .example = "fabricctl rules test site.yaml",
+    .example =
+        "fabricctl rules test site.yaml\n"
+        "fabricctl rules test - -o json",
     .options = kRulesTestOptions,
     .run = RunRulesTest,
     .offline = true,

@@ -65,7 +65,9 @@ extern const Command schedule_add = {
         "The controller compares each port and pair with its own past runs. One that became worse "
         "is a finding of rule probe_blame. Times that were missed while the controller was down "
         "run once. A schedule never overlaps itself.",
-    .example = "fabricctl schedule add \"30 2 * * *\" --preset standard",
+    .example =
+        "fabricctl schedule add \"30 2 * * *\" --preset standard\n"
+        "fabricctl schedule add \"0 */6 * * *\" --kind ping --runs-per-day 4",
     .run = RunScheduleAdd,
     .schema_options = ScheduleAddOptions,
 };

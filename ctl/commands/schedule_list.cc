@@ -45,7 +45,9 @@ extern const Command schedule_list = {
     .path = "schedule list",
     .summary = "List the schedules of campaigns.",
     .description = "SKIPPED is the reason why the last due run did not start.",
-    .example = "fabricctl schedule list",
+    .example =
+        "fabricctl schedule list\n"
+        "fabricctl schedule list -o wide",
     .options = kScheduleListOptions,
     .run = RunScheduleList,
 };

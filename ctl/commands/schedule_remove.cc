@@ -29,7 +29,9 @@ extern const Command schedule_remove = {
     .path = "schedule remove",
     .summary = "Remove a schedule and its history.",
     .description = "A campaign that it started continues. Its findings are resolved.",
-    .example = "fabricctl schedule remove s1",
+    .example =
+        "fabricctl schedule remove s1\n"
+        "fabricctl schedule remove s2 -o json",
     .options = kScheduleRemoveOptions,
     .run = RunScheduleRemove,
 };

@@ -131,7 +131,9 @@ extern const Command schedule_show = {
         "MEDIAN is over the runs that are kept, CHANGE compares the last run with it. Only a "
         "change "
         "that is larger than the usual variation is a finding. -o wide shows pairs and all values.",
-    .example = "fabricctl schedule show s1",
+    .example =
+        "fabricctl schedule show s1\n"
+        "fabricctl schedule show s1 -o json",
     .options = kScheduleShowOptions,
     .run = RunScheduleShow,
 };

@@ -58,7 +58,9 @@ extern const Command silence_add = {
         "`findings` shows silenced findings only with --silenced, and the metric "
         "fabric_findings_open, which alerts use, does not count them. If several of --finding, "
         "--rule and --node are given, all must match. A silence ends automatically.",
-    .example = "fabricctl silence add --node n2 --for 2h --reason new-cable",
+    .example =
+        "fabricctl silence add --node n2 --for 2h --reason new-cable\n"
+        "fabricctl silence add --rule pfc_equal_on_rail --for 7d --reason OPS-7",
     .options = kSilenceAddOptions,
     .run = RunSilenceAdd,
 };

@@ -35,7 +35,9 @@ extern const Command silence_end = {
     .path = "silence end",
     .summary = "End a silence early.",
     .description = "The silenced findings alert again immediately.",
-    .example = "fabricctl silence end s3",
+    .example =
+        "fabricctl silence end s3\n"
+        "fabricctl silence end s3 --author ada",
     .options = kSilenceEndOptions,
     .run = RunSilenceEnd,
 };

@@ -26,7 +26,9 @@ extern const Command silence_list = {
     .path = "silence list",
     .summary = "List the active silences.",
     .description = "Sorted by end time. A silence ends automatically.",
-    .example = "fabricctl silence list",
+    .example =
+        "fabricctl silence list\n"
+        "fabricctl silence list --filter 'author=ada'",
     .options = kSilenceListOptions,
     .run = RunSilenceList,
     .watch = true,

@@ -226,7 +226,9 @@ extern const Command status = {
         "Coverage is the share of verdicts that are not unknown. -o json prints the findings. "
         "Exits "
         "with 1 if a finding is open, or if the controller cannot write its state.",
-    .example = "fabricctl status --watch",
+    .example =
+        "fabricctl status --watch\n"
+        "fabricctl status --since 8h",
     .options = kStatusOptions,
     .run = RunStatus,
     .watch = true,

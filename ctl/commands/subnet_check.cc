@@ -102,7 +102,9 @@ extern const Command subnet_check = {
         "the other lines are used. Unknown means that an input is missing; its text names the file "
         "or option that supplies it. Exits with 1 if a verdict is a failure. -o wide adds "
         "remedies; -o json prints findings, counts and coverage.",
-    .example = "fabricctl subnet check ibnetdiscover.txt lfts.txt --plan plan.ndt",
+    .example =
+        "fabricctl subnet check ibnetdiscover.txt lfts.txt --plan plan.ndt\n"
+        "fabricctl subnet check snapshot.json -o json",
     .options = kSubnetCheckOptions,
     .run = RunSubnetCheck,
 };

@@ -68,7 +68,9 @@ extern const Command subnet_diff = {
     .summary = "List the cables that differ between two files of an InfiniBand subnet.",
     .description =
         "Compares cables by the names of their ends. Exits with 1 if there are differences.",
-    .example = "fabricctl subnet diff golden.txt ibnetdiscover.txt",
+    .example =
+        "fabricctl subnet diff golden.txt ibnetdiscover.txt\n"
+        "fabricctl subnet diff yesterday.json today.json -o json",
     .options = kSubnetDiffOptions,
     .run = RunSubnetDiff,
     .offline = true,

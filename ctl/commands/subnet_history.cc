@@ -40,7 +40,9 @@ extern const Command subnet_history = {
         "The changes are cables that moved, are gone or are new, links that were down, other "
         "routes, and another master. TIMES is the number of readings that saw the change. The "
         "newest change is first. fabricd keeps the last 256 changes of each subnet.",
-    .example = "fabricctl subnet history mlx5_0/1",
+    .example =
+        "fabricctl subnet history mlx5_0/1\n"
+        "fabricctl subnet history mlx5_0/1 -o json",
     .options = kSubnetHistoryOptions,
     .run = RunSubnetHistory,
 };

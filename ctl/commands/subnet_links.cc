@@ -135,7 +135,9 @@ extern const Command subnet_links = {
     .path = "subnet links",
     .summary = "List the cables of an InfiniBand subnet from files or the controller.",
     .description = "Each cable once, with both ends and its rate.",
-    .example = "fabricctl subnet links ibnetdiscover.txt -o json",
+    .example =
+        "fabricctl subnet links ibnetdiscover.txt -o json\n"
+        "fabricctl subnet links snapshot.json -o csv",
     .options = kSubnetLinksOptions,
     .run = RunSubnetLinks,
 };
@@ -146,7 +148,9 @@ extern const Command subnet_switches = {
     .description =
         "LEVEL is 0 for switches with hosts. HOSTS, UP and OTHER count cables: to hosts, to the "
         "level above, and to other switches. Aggregation nodes are not counted.",
-    .example = "fabricctl subnet switches ibnetdiscover.txt",
+    .example =
+        "fabricctl subnet switches ibnetdiscover.txt\n"
+        "fabricctl subnet switches snapshot.json -o wide",
     .options = kSubnetSwitchesOptions,
     .run = RunSubnetSwitches,
 };
@@ -155,7 +159,9 @@ extern const Command subnet_export = {
     .path = "subnet export",
     .summary = "Convert files of an InfiniBand subnet for Slurm or Graphviz.",
     .description = "For JSON, use `subnet links -o json` and `subnet switches -o json`.",
-    .example = "fabricctl subnet export --as slurm ibnetdiscover.txt",
+    .example =
+        "fabricctl subnet export --as slurm ibnetdiscover.txt\n"
+        "fabricctl subnet export --as dot snapshot.json",
     .options = kSubnetExportOptions,
     .run = RunSubnetExport,
 };

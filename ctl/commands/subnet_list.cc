@@ -46,7 +46,9 @@ extern const Command subnet_list = {
     .description =
         "SOURCE is the port that reads the subnet, or the path of its files. PROBLEM is "
         "the reason why the subnet cannot be read now.",
-    .example = "fabricctl subnet list",
+    .example =
+        "fabricctl subnet list\n"
+        "fabricctl subnet list -o wide",
     .options = kSubnetListOptions,
     .run = RunSubnetList,
 };

@@ -77,7 +77,9 @@ extern const Command subnet_path = {
     .description =
         "Follows the forwarding tables. Exits with 1 if the path does not arrive. With adaptive "
         "routing, packets can take other paths.",
-    .example = "fabricctl subnet path gpu-1 gpu-7 ibnetdiscover.txt lfts.txt",
+    .example =
+        "fabricctl subnet path gpu-1 gpu-7 ibnetdiscover.txt lfts.txt\n"
+        "fabricctl subnet path gpu-1 gpu-7 snapshot.json",
     .options = kSubnetPathOptions,
     .run = RunSubnetPath,
 };

@@ -92,7 +92,9 @@ extern const Command subnet_show = {
     .path = "subnet show",
     .summary = "Summarize an InfiniBand subnet from files or the controller.",
     .description = "Shows sources, numbers of nodes and cables, levels and lengths of paths.",
-    .example = "fabricctl subnet show ibnetdiscover.txt lfts.txt",
+    .example =
+        "fabricctl subnet show ibnetdiscover.txt lfts.txt\n"
+        "fabricctl subnet show snapshot.json -o json",
     .options = kSubnetShowOptions,
     .run = RunSubnetShow,
 };

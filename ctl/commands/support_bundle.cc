@@ -164,7 +164,9 @@ extern const Command support_bundle = {
         "fabricd "
         "returns none. Values of kernel parameters whose names contain key, pass, secret, token or "
         "auth are removed. A part that cannot be read is named in errors.txt.",
-    .example = "fabricctl support-bundle --out bundle.tar --nodes n1,n2",
+    .example =
+        "fabricctl support-bundle --out bundle.tar --nodes n1,n2\n"
+        "fabricctl support-bundle",
     .options = kSupportBundleOptions,
     .run = RunSupportBundle,
 };

@@ -68,7 +68,9 @@ extern const Command token_create = {
         "Prints the token once, and the line for the file of tokens, which has only the hash. Add "
         "the line to the file of fabricd's setting tokens; fabricd reads it within 2 s. Remove the "
         "line to revoke the token.",
-    .example = "fabricctl token create ci --role operator --expires 90d",
+    .example =
+        "fabricctl token create ci --role operator --expires 90d\n"
+        "fabricctl token create grafana --role viewer",
     .options = kTokenCreateOptions,
     .run = RunTokenCreate,
     .offline = true,

@@ -133,7 +133,9 @@ extern const Command top = {
         "second, CONGESTED counts congestion notifications and ECN marks that the port received, "
         "ERRORS counts link errors, discards, retransmissions and timeouts. - means that the port "
         "does not have this counter.",
-    .example = "fabricctl top gpu[001-016] --sort-by -errors/s",
+    .example =
+        "fabricctl top gpu[001-016] --sort-by -errors/s\n"
+        "fabricctl top --watch --limit 20",
     .options = kTopOptions,
     .run = RunTop,
     .watch = true,

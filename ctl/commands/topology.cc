@@ -93,7 +93,9 @@ extern const Command topology = {
         "card on most nodes of the product), network (subnet or switch), past (the place on this "
         "node before), or order (of the ports). Several rows of a rail show nodes whose cards are "
         "in other places.",
-    .example = "fabricctl topology",
+    .example =
+        "fabricctl topology\n"
+        "fabricctl topology --as svg > fabric.svg",
     .options = kTopologyOptions,
     .run = RunTopology,
     .watch = true,

@@ -51,7 +51,9 @@ extern const Command validate = {
     .description =
         "Unknown means that a value the rule needs could not be read; it never counts as a pass. "
         "Exits with 1 if a verdict is a failure.",
-    .example = "fabricctl validate",
+    .example =
+        "fabricctl validate\n"
+        "fabricctl validate --explained",
     .options = kValidateOptions,
     .run = RunValidate,
     .watch = true,

@@ -32,7 +32,9 @@ extern const Command version = {
     .description =
         "Works without a controller. -o json and -o yaml print the version of the controller; -o "
         "name prints the version of fabricctl.",
-    .example = "fabricctl version",
+    .example =
+        "fabricctl version\n"
+        "fabricctl version -o json",
     .options = {},
     .run = RunVersion,
     .offline = true,

@@ -25,7 +25,9 @@ extern const Command whoami = {
     .path = "whoami",
     .summary = "Show who you are for the controller, and your roles.",
     .description = "The name is the author of your acknowledgements and silences.",
-    .example = "fabricctl whoami",
+    .example =
+        "fabricctl whoami\n"
+        "fabricctl whoami -o json",
     .options = {},
     .run = RunWhoami,
     .watch = true,

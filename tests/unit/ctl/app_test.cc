@@ -3,8 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iomanip>
-#include <sstream>
+#include <utility>
 
 #include "base/command_line.h"
 #include "base/text.h"
@@ -191,19 +190,42 @@ TEST(Help, OfTheProgramAGroupAndACommand) {
   EXPECT_EQ(RunWords("help", controller).status, kExitOk);
 }
 
-TEST(Help, EveryCommandHasASentenceAndAnExampleThatParses) {
+// As a shell splits it.
+std::vector<std::string> ShellWords(std::string_view line) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool inside = false;
+  for (const char c : line) {
+    if (quote == 0 && c == ' ') {
+      inside = false;
+      continue;
+    }
+    if (!std::exchange(inside, true)) words.emplace_back();
+    if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+TEST(Help, EveryCommandHasASentenceAndTwoExamplesThatParse) {
+  const std::vector<CommandSpec> specs = SpecsOf(AllCommands());
   for (const Command* command : AllCommands()) {
     EXPECT_TRUE(command->summary.ends_with(".")) << command->path;
-    EXPECT_TRUE(command->example.starts_with("fabricctl ")) << command->path;
-    std::vector<std::string_view> words;
-    std::istringstream example{std::string(command->example)};
-    std::vector<std::string> kept;
-    for (std::string word; example >> std::quoted(word);) kept.push_back(word);
-    words.assign(kept.begin() + 1, kept.end());
-    const std::vector<CommandSpec> specs = SpecsOf(AllCommands());
-    const auto parsed = ParseCommandLine(Program(specs), words);
-    ASSERT_TRUE(parsed.ok()) << command->example << parsed.status().message();
-    EXPECT_EQ(parsed->command->path, command->path) << command->example;
+    const std::vector<std::string_view> examples = Split(command->example, '\n');
+    EXPECT_GE(examples.size(), 2u) << command->path;
+    for (const std::string_view example : examples) {
+      EXPECT_TRUE(example.starts_with("fabricctl ")) << example;
+      const std::vector<std::string> kept = ShellWords(example.substr(0, example.find(" > ")));
+      const std::vector<std::string_view> words(kept.begin() + 1, kept.end());
+      const auto parsed = ParseCommandLine(Program(specs), words);
+      ASSERT_TRUE(parsed.ok()) << example << ": " << parsed.status().message();
+      EXPECT_EQ(parsed->command->path, command->path) << example;
+    }
   }
 }
 
