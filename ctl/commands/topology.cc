@@ -51,11 +51,21 @@ constexpr Option kTopologyOptions[] = {
      .doc = "Print the links of leaf switches and nodes for Graphviz, or as a picture."},
     kFilterOption};
 
+// A picture has one format, and a terminal cannot repeat it.
+Status CheckPicture(const Arguments& arguments, std::string_view as) {
+  for (const std::string_view option : {"output", "watch", "sort-by"})
+    if (arguments.Given(option))
+      return {Code::kInvalidArgument, Format("expected --as {} or --{}, saw both", as, option)};
+  return {};
+}
+
 Result<Output> RunTopology(Client& client, const Arguments& arguments, Stream& stream) {
+  const std::string as = arguments.Text("as");
+  if (as != "table") RETURN_IF_ERROR(CheckPicture(arguments, as));
   v1::ListDevicesRequest request;
   request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.List<v1::ListDevicesResponse>(request));
-  if (const std::string as = arguments.Text("as"); as != "table") {
+  if (as != "table") {
     // Complete as it is: the renderer must not change it.
     (void)stream.Write(as == "dot" ? TopologyDot(response) : TopologySvg(response));
     return Output();

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/text.h"
 #include "ctl/tar.h"
 #include "tests/testing/nodes.h"
 #include "tests/testing/temp_tree.h"
@@ -104,6 +105,18 @@ TEST(TopologyGraph, SvgHasALineForEachPortAndEscapesNames) {
   EXPECT_THAT(svg, HasSubstr("leaf &quot;1&quot; &lt;a&gt;</text>"));
   EXPECT_THAT(svg, HasSubstr("<title>n2 mlx5_0/1, not ACTIVE</title>"));
   EXPECT_THAT(svg, ::testing::Not(HasSubstr("<a>")));
+}
+
+TEST(TopologyGraph, APictureHasNoOtherFormatAndIsNotRepeated) {
+  FakeController controller;
+  for (const auto& [words, option] : {std::pair("topology --as svg -o json", "output"),
+                                      std::pair("topology --as dot -w", "watch"),
+                                      std::pair("topology --as svg --sort-by rail", "sort-by")}) {
+    const Said said = RunWords(words, controller);
+    EXPECT_THAT(said.err, HasSubstr(Format("or --{}, saw both", option)));
+    EXPECT_EQ(said.status, kExitUsage);
+    EXPECT_EQ(said.out, "");
+  }
 }
 
 TEST(NcclEnv, ShowsOneRowWhereNodesAgreeAndOneForEachValueWhereTheyDiffer) {
