@@ -2,9 +2,12 @@ import { expect, it } from "vitest";
 import {
   SAMPLES_MAX,
   addSample,
+  busiest,
   countersOf,
   historyOf,
   liveRates,
+  portCounters,
+  portRates,
   rateOf,
   type PortCounter,
   type Sample,
@@ -64,4 +67,59 @@ it("leaves a gap where the history has no rate", () => {
     1,
   );
   expect(history.series.get("c")).toEqual([null, 0]);
+});
+
+it("adds the rates of each port of a node", () => {
+  const ports = [
+    { device: "mlx5_0", port: 1, netdev: "rail0" },
+    { device: "mlx5_1", port: 1, netdev: "rail1" },
+  ];
+  const sets = (value: number) => [
+    {
+      device: "mlx5_0",
+      port: 1,
+      netdev: "",
+      counters: [
+        {
+          name: "a",
+          neutral: "rdma_tx_bytes",
+          value: String(value),
+          saturated: false,
+          unit: "bytes",
+        },
+        {
+          name: "b",
+          neutral: "rx_discards",
+          value: String(value),
+          saturated: false,
+          unit: "packets",
+        },
+        { name: "c", neutral: "tx_discards", value: "3", saturated: false, unit: "packets" },
+      ],
+    },
+  ];
+  const samples = [0, 100].map((value, at) => ({
+    at: at * 10,
+    counters: portCounters(sets(value), ports),
+  }));
+  expect(portRates(samples, "mlx5_0/1")).toEqual({
+    sent: 10,
+    received: undefined,
+    congestion: undefined,
+    errors: 10,
+  });
+  expect(portRates(samples, "mlx5_1/1").sent).toBeUndefined();
+  expect(portRates(samples.slice(1), "mlx5_0/1").sent).toBeUndefined();
+});
+
+it("shows the busiest lines and counts the others", () => {
+  const line = (label: string, values: (number | null)[]) => ({ label, values });
+  const lines = [
+    line("a", [1, null]),
+    line("b", [null, null]),
+    line("c", [5, 5]),
+    line("d", [2, 2]),
+  ];
+  expect(busiest(lines, 2)).toEqual({ lines: [lines[2], lines[3]], omitted: 1 });
+  expect(busiest(lines, 4).omitted).toBe(0);
 });

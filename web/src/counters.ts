@@ -86,3 +86,71 @@ export function liveRates(samples: Sample[], name: string): (number | null)[] {
     return rateOf(before.counters.get(name), after, sample.at - before.at) ?? null;
   });
 }
+
+interface PortName {
+  device: string;
+  port: number;
+  netdev: string;
+}
+
+// Counters of several ports, by "mlx5_0/1 name".
+export function portCounters(sets: CounterSet[], ports: PortName[]): Map<string, PortCounter> {
+  const all = new Map<string, PortCounter>();
+  for (const { device, port, netdev } of ports)
+    for (const counter of countersOf(sets, device, port, netdev))
+      all.set(`${device}/${port} ${counter.name}`, counter);
+  return all;
+}
+
+// As in `fabricctl top`
+const CONGESTION = ["cnp_rx_packets", "ecn_marked_rx_packets"];
+const ERRORS = [
+  "symbol_errors",
+  "link_error_recoveries",
+  "link_down_events",
+  "rx_errors",
+  "tx_errors",
+  "rx_discards",
+  "tx_discards",
+  "icrc_errors",
+  "ack_timeout",
+  "retransmitted_packets",
+  "out_of_buffer",
+];
+
+export interface PortRates {
+  sent: number | undefined; // Bytes per second
+  received: number | undefined;
+  congestion: number | undefined; // Events per second
+  errors: number | undefined;
+}
+
+// From the last two samples of portCounters(). A sum of the counters that the port has; absent if it
+// has none or no rate is known.
+export function portRates(samples: Sample[], port: string): PortRates {
+  const sum = (names: string[]) => {
+    const known = names
+      .map((name) => liveRates(samples.slice(-2), `${port} ${name}`).pop())
+      .filter((rate): rate is number => rate !== null && rate !== undefined);
+    return known.length === 0 ? undefined : known.reduce((total, rate) => total + rate, 0);
+  };
+  return {
+    sent: sum(["rdma_tx_bytes"]),
+    received: sum(["rdma_rx_bytes"]),
+    congestion: sum(CONGESTION),
+    errors: sum(ERRORS),
+  };
+}
+
+export interface Named {
+  label: string;
+  values: (number | null)[];
+}
+
+// The lines with the largest sums, in their order, and the number of the others that have values.
+export function busiest<T extends Named>(lines: T[], max: number): { lines: T[]; omitted: number } {
+  const known = lines.filter(({ values }) => values.some((value) => value !== null));
+  const sum = ({ values }: T) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
+  const kept = new Set([...known].sort((a, b) => sum(b) - sum(a)).slice(0, max));
+  return { lines: known.filter((line) => kept.has(line)), omitted: known.length - kept.size };
+}

@@ -275,6 +275,14 @@ export interface NodeSnapshot {
   host?: { product?: string; distribution?: string };
 }
 
+export interface Difference {
+  path: string;
+  before: string;
+  after: string;
+  counter: boolean;
+  changed_at?: string;
+}
+
 export interface CounterHistory {
   ended_at: string[];
   ports: {

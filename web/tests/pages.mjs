@@ -4,7 +4,7 @@ export const WIDTHS = [360, 768, 1280];
 export const pagesOf = ({ campaign, certificate, finding }) => [
   ["overview", "#/", "What is wrong, by cause"],
   ["nodes", "#/nodes", "gpu-0001"],
-  ["node", "#/nodes/gpu-0017", "Values that could not be read"],
+  ["node", "#/nodes/gpu-0017", "Counters of the last hour"],
   ["port", "#/nodes/gpu-0300/mlx5_1/1", "Throughput"],
   ["findings", "#/findings", "pfc_covers_roce_dscp"],
   ["findings-unknown", "#/findings?unknown=1&severity=error", "could not be read"],

@@ -1,13 +1,16 @@
-// One node: its ports, open findings, gaps.
+// One node: its ports, open findings, counters, changes, gaps.
 import { ApiError, get, list } from "../api";
 import { Age, Empty, Facts, LoadError, Loading, Panel, State, Value } from "../parts/basics";
 import { FindingTable } from "./findings";
 import { NodeState } from "./nodes";
+import { NodeHistory, NodeRates } from "./node_counters";
 import { Table, type Column } from "../parts/table";
 import { MISSING, bitRate, byName, count, priorities, word } from "../format";
 import { hashOf } from "../router";
 import { useLoad } from "../session";
-import type { DeviceSummary, Finding, NodeSnapshot, NodeSummary } from "../types";
+import type { DeviceSummary, Difference, Finding, NodeSnapshot, NodeSummary } from "../types";
+
+const CHANGES_SECONDS = 3600;
 
 interface NodeData {
   summary: NodeSummary;
@@ -15,14 +18,32 @@ interface NodeData {
   devices: DeviceSummary[];
   devicesError: string;
   findings: Finding[];
+  changes: Difference[] | string;
+}
+
+// A string: why they are not known, for example because the node never connected.
+async function changesOf(path: string, signal: AbortSignal): Promise<Difference[] | string> {
+  try {
+    const changed = await get<{ differences: Difference[] }>(
+      `${path}:diff`,
+      { since_seconds: CHANGES_SECONDS },
+      signal,
+    );
+    return changed.differences.filter((one) => !one.counter);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status === 0) throw error;
+    return error.message;
+  }
 }
 
 async function load(name: string, signal: AbortSignal): Promise<NodeData> {
+  const path = `/v1/nodes/${encodeURIComponent(name)}`;
   const node = await get<{ summary: NodeSummary; snapshot: NodeSnapshot }>(
-    `/v1/nodes/${encodeURIComponent(name)}`,
-    {},
+    path,
+    { fields: "summary,snapshot.host,snapshot.gaps" },
     signal,
   );
+  const changes = await changesOf(path, signal);
   const findings = await list<Finding>(
     "/v1/findings",
     "findings",
@@ -38,10 +59,10 @@ async function load(name: string, signal: AbortSignal): Promise<NodeData> {
       1000,
       signal,
     );
-    return { ...node, devices: devices.items, devicesError: "", findings: findings.items };
+    return { ...node, devices: devices.items, devicesError: "", findings: findings.items, changes };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 0) throw error;
-    return { ...node, devices: [], devicesError: error.message, findings: findings.items };
+    return { ...node, devices: [], devicesError: error.message, findings: findings.items, changes };
   }
 }
 
@@ -125,7 +146,8 @@ export function NodePage({ name }: { name: string }) {
         <Loading error={error} />
       </>
     );
-  const { summary, snapshot } = value;
+  const { summary } = value;
+  const { gaps = [], host } = value.snapshot ?? {};
   return (
     <>
       <nav class="crumbs" aria-label="Path">
@@ -139,7 +161,7 @@ export function NodePage({ name }: { name: string }) {
         rows={[
           ["State since", <Age at={summary.state_since} />],
           ["Last report", <Age at={summary.reported_at} />],
-          ["Product", <Value text={snapshot.host?.product ?? MISSING} />],
+          ["Product", <Value text={host?.product ?? MISSING} />],
           ["Kernel", <Value text={summary.kernel_release || MISSING} />],
           ["Agent", <Value text={summary.agent_version || MISSING} />],
           ["GPUs", count(summary.gpus)],
@@ -163,12 +185,45 @@ export function NodePage({ name }: { name: string }) {
       <Panel title="Findings">
         <FindingTable findings={value.findings} empty="No finding about this node." />
       </Panel>
+      {value.devices.length > 0 && (
+        <>
+          <Panel title="Counters now">
+            <NodeRates node={name} devices={value.devices} />
+          </Panel>
+          <Panel title="Counters of the last hour">
+            <NodeHistory node={name} devices={value.devices} />
+          </Panel>
+        </>
+      )}
+      <Panel title="Settings that changed in the last hour">
+        {typeof value.changes === "string" ? (
+          <Empty>{value.changes}</Empty>
+        ) : (
+          <Table
+            rows={value.changes}
+            keyOf={(one) => one.path}
+            caption="Changes"
+            empty="None."
+            name="change"
+            columns={[
+              {
+                title: "Changed",
+                cell: (one) => <Age at={one.changed_at} />,
+                sort: (one) => one.changed_at,
+              },
+              { title: "Setting", cell: (one) => <code>{one.path}</code>, sort: (one) => one.path },
+              { title: "Before", cell: (one) => <Value text={one.before} why="it was absent" /> },
+              { title: "Now", cell: (one) => <Value text={one.after} why="it is absent" /> },
+            ]}
+          />
+        )}
+      </Panel>
       <Panel title="Values that could not be read">
-        {snapshot.gaps.length === 0 ? (
+        {gaps.length === 0 ? (
           <Empty>None.</Empty>
         ) : (
           <Table
-            rows={[...snapshot.gaps].sort((a, b) => byName(a.path, b.path))}
+            rows={[...gaps].sort((a, b) => byName(a.path, b.path))}
             keyOf={(gap) => `${gap.inspector} ${gap.subject} ${gap.path}`}
             caption="Gaps"
             empty=""

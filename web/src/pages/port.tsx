@@ -20,6 +20,8 @@ import { useLoad } from "../session";
 import type { CounterHistory, DeviceSummary, Finding, NodeSnapshot } from "../types";
 
 const LIVE_MS = 3000;
+// A whole snapshot can have megabytes.
+export const LIVE_FIELDS = "counters_at,snapshot.taken_at,snapshot.counters";
 
 // Charts: counters of one kind share one.
 const CHARTS: { title: string; names: string[]; bytes?: boolean }[] = [
@@ -27,11 +29,18 @@ const CHARTS: { title: string; names: string[]; bytes?: boolean }[] = [
   { title: "Packets", names: ["rdma_tx_packets", "rdma_rx_packets"] },
   {
     title: "Congestion",
-    names: ["cnp_tx_packets", "cnp_handled", "ecn_marked_packets", "np_cnp_sent", "rp_cnp_handled"],
+    names: ["cnp_tx_packets", "cnp_rx_packets", "cnp_rx_handled", "ecn_marked_rx_packets"],
   },
   {
     title: "Loss and errors",
-    names: ["out_of_sequence", "rx_discards", "tx_discards", "symbol_errors", "out_of_buffer"],
+    names: [
+      "out_of_sequence",
+      "ack_timeout",
+      "rx_discards",
+      "tx_discards",
+      "symbol_errors",
+      "out_of_buffer",
+    ],
   },
 ];
 const LABELS: Record<string, string> = {
@@ -56,14 +65,10 @@ function Charts({
     title,
     bytes,
     lines: names
-      .map(
-        (name): Line => ({
-          label: LABELS[name] ?? name,
-          values: valuesOf(name).map((value) =>
-            value === null ? null : bytes ? value * 8 : value,
-          ),
-        }),
-      )
+      .map((name): Line => ({
+        label: LABELS[name] ?? name,
+        values: valuesOf(name).map((value) => (value === null ? null : bytes ? value * 8 : value)),
+      }))
       .filter((line) => line.values.some((value) => value !== null)),
   })).filter(({ lines }) => lines.length > 0);
   if (charts.length === 0) return <Empty>{empty}</Empty>;
@@ -94,9 +99,9 @@ function useSamples(
   const { value, error } = useLoad(
     key,
     async (signal) => {
-      return get<{ snapshot: NodeSnapshot; counters_at?: string }>(
+      return get<{ snapshot?: NodeSnapshot; counters_at?: string }>(
         `/v1/nodes/${encodeURIComponent(node)}`,
-        {},
+        { fields: LIVE_FIELDS },
         signal,
       );
     },
@@ -107,9 +112,9 @@ function useSamples(
   useEffect(() => {
     if (!value) return;
     const counters = new Map<string, PortCounter>();
-    for (const counter of countersOf(value.snapshot.counters, device, port, netdev))
+    for (const counter of countersOf(value.snapshot?.counters ?? [], device, port, netdev))
       counters.set(counter.name, counter);
-    const taken = value.counters_at ?? value.snapshot.taken_at;
+    const taken = value.counters_at ?? value.snapshot?.taken_at;
     const at = taken === undefined ? Date.now() / 1000 : Date.parse(taken) / 1000;
     const before = seen.current === key ? samples : [];
     seen.current = key;
