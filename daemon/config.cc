@@ -126,6 +126,10 @@ constexpr Option kSettings[] = {
      .min = "1s",
      .max = "10m",
      .doc = "Interval at which metrics go to the OTLP collector. Events go within a second."},
+    {.name = "otlp-compression",
+     .fallback = "gzip",
+     .choices = "gzip|none",
+     .doc = "Compression of what goes to the OTLP collector."},
     {.name = "otlp-events",
      .value = "FILTER",
      .doc = "Events that go to the OTLP collector, as with fabricctl events --filter: 'kind!=probe "

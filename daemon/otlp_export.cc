@@ -86,7 +86,8 @@ Result<std::unique_ptr<OtlpExport>> OtlpExport::Open(const Settings& settings, c
   out->collector_ = std::make_unique<otlp::GrpcCollector>(
       otlp::CollectorOptions{.endpoint = settings.Address("otlp-endpoint"),
                              .tls = out->files_.get(),
-                             .headers_file = headers});
+                             .headers_file = headers,
+                             .gzip = settings.Text("otlp-compression") == "gzip"});
   log::Info("metrics and events go to the OTLP collector at {}{}", settings.Text("otlp-endpoint"),
             with_tls ? "" : " without TLS (otlp-tls: off)");
   return out;

@@ -43,6 +43,10 @@ void Exporter::Stop() {
   if (!thread_.joinable()) return;
   stopping_ = true;
   thread_.request_stop();
+  {
+    MutexLock lock(mutex_);
+    flushed_wake_.wait_for(lock, options_.flush_max, [&]() REQUIRES(mutex_) { return flushed_; });
+  }
   collector_.Cancel();
   thread_.join();
 }
@@ -53,6 +57,16 @@ void Exporter::Run(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     wake_.wait_for(lock, stop, due - clock_.Now().steady, [] { return false; });
   }
+  Flush();
+  const MutexLock lock(mutex_);
+  flushed_ = true;
+  flushed_wake_.notify_all();
+}
+
+// A collector that failed is not asked again: it would delay the end of fabricd.
+void Exporter::Flush() {
+  if (logs_.wait == Duration::zero()) ExportEvents();
+  if (metrics_.wait == Duration::zero()) ExportMetrics();
 }
 
 SteadyTime Exporter::Step() {

@@ -33,6 +33,7 @@ struct ExporterOptions {
   Duration first_wait = std::chrono::seconds(1);  // After a failure; doubles with each one.
   Duration wait_max = std::chrono::seconds(60);
   Duration asked_wait_max = std::chrono::minutes(10);  // Of pauses that the collector asks for
+  Duration flush_max = std::chrono::seconds(1);        // Of Stop()
   std::size_t request_bytes_max = 1 << 20;
 };
 
@@ -60,7 +61,8 @@ class Exporter {
   SteadyTime Step();
   // Calls Step() on a thread of its own until Stop().
   void Start();
-  // Cancels the call in progress and waits for the thread.
+  // Sends the last metrics and events, unless the last export failed. After flush_max it cancels
+  // the call in progress. Waits for the thread.
   void Stop();
 
   // Safe to call from any thread.
@@ -88,6 +90,7 @@ class Exporter {
   void End(Lane& lane, const Round& round);
   void Delay(Lane& lane, const Answer& answer);
   void Run(const std::stop_token& stop);
+  void Flush();
 
   const ExporterOptions options_;
   const Clock& clock_;
@@ -104,8 +107,10 @@ class Exporter {
 
   mutable Mutex mutex_;
   std::condition_variable_any wake_;
+  std::condition_variable_any flushed_wake_;
   std::array<SignalCounts, 2> counts_ GUARDED_BY(mutex_) = {SignalCounts{.signal = "metrics"},
                                                             SignalCounts{.signal = "logs"}};
+  bool flushed_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> stopping_ = false;
   std::jthread thread_;
 };

@@ -94,6 +94,7 @@ grpc::ChannelInterface& GrpcCollector::Channel() {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMs);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kAnswerBytesMax);
+  if (options_.gzip) arguments.SetCompressionAlgorithm(GRPC_COMPRESS_GZIP);
   channel_ = grpc::CreateCustomChannel(ToString(options_.endpoint),
                                        options_.tls == nullptr
                                            ? grpc::InsecureChannelCredentials()

@@ -21,6 +21,7 @@ struct CollectorOptions {
   const tls::TlsFiles* tls = nullptr;  // Null: no TLS. Borrowed
   std::string headers_file = {};       // Read for each call, so that it can change. Empty: none
   Duration patience = std::chrono::seconds(10);  // Of a call
+  bool gzip = true;                              // Of requests
 };
 
 // The content of a file of headers, which other users cannot read.

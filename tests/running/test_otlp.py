@@ -233,6 +233,21 @@ class OtlpTest(TlsWorld):
         for what in ("metrics", "events"):
             self.assertEqual(log.read_text().count(f"export of {what} to "), 2, log.read_text())
 
+    def test_the_last_metrics_and_events_are_sent_when_fabricd_stops(self):
+        receiver = self.start_receiver()
+        options = [one for one in self.options(receiver.port)
+                   if not one.startswith("--otlp-interval")]
+        self.start_fabricd(*options, "--otlp-interval=10m", "--otlp-compression=none")
+        self.until(lambda: receiver.requests("metrics"), "the first metrics")
+        before = len(receiver.requests("metrics"))
+        self.start_agent()
+        self.until(lambda: "n1" in self.ctl("nodes", "-o", "name").stdout, "the node is connected")
+        self.started["fabricd"]()
+        self.until(lambda: len(receiver.requests("metrics")) > before, "the last metrics")
+        self.until(lambda: "node n1 connected" in receiver.bodies(), "the last events")
+        last = receiver.points(receiver.requests("metrics")[-1])
+        self.assertIn(key("fabric_node_connected", {"node": "n1"}), last)
+
     def test_answers_are_repeated_refused_and_partial(self):
         receiver = self.start_receiver()
         log = self.start_all(receiver)

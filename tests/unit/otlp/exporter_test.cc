@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -279,20 +280,60 @@ class SilentCollector final : public Collector {
   bool cancelled_ = false;
 };
 
+std::vector<MetricFamily> OneGauge() {
+  MetricFamily family;
+  family.name = "m";
+  family.type = prometheus::MetricType::Gauge;
+  family.metric.emplace_back();
+  return {family};
+}
+
+// The first export is at the start, the next one in an hour.
+constexpr Duration kLater = std::chrono::hours(1);
+
+TEST(ExporterThread, StopSendsTheLastMetricsAndEvents) {
+  const SystemClock clock;
+  PreparedCollector collector;
+  control::EventBus bus;
+  Exporter exporter({.interval = kLater, .events_every = kLater, .flush_max = kLater}, clock,
+                    collector, bus, *bus.Start({}, {}), OneGauge,
+                    [](bool, const std::string& line) { ADD_FAILURE() << line; });
+  exporter.Start();
+  while (exporter.Counts()[0].exports[0] == 0) std::this_thread::yield();
+  v1::Event event;
+  event.mutable_node()->set_name("n7");
+  bus.Publish(event);
+  exporter.Stop();
+  ASSERT_THAT(collector.requests, SizeIs(1));
+  EXPECT_THAT(collector.requests[0], ElementsAre(HasSubstr("n7")));
+  EXPECT_THAT(collector.values, SizeIs(2));
+}
+
+TEST(ExporterThread, StopDoesNotAskACollectorThatFailed) {
+  const SystemClock clock;
+  PreparedCollector collector;
+  collector.metric_answers = {Down()};
+  control::EventBus bus;
+  Exporter exporter({.interval = kLater,
+                     .events_every = kLater,
+                     .first_wait = kLater,
+                     .wait_max = kLater,
+                     .flush_max = kLater},
+                    clock, collector, bus, *bus.Start({}, {}), OneGauge,
+                    [](bool, const std::string&) {});
+  exporter.Start();
+  constexpr auto kRetried = static_cast<std::size_t>(Outcome::kRetry);
+  while (exporter.Counts()[0].exports[kRetried] == 0) std::this_thread::yield();
+  exporter.Stop();
+  EXPECT_THAT(collector.values, SizeIs(1));
+}
+
 TEST(ExporterThread, StopEndsACallInProgressAndPublishingDoesNotWaitForIt) {
   const SystemClock clock;
   SilentCollector collector;
   control::EventBus bus;
-  Exporter exporter(
-      {}, clock, collector, bus, *bus.Start({}, {}),
-      [] {
-        MetricFamily family;
-        family.name = "m";
-        family.type = prometheus::MetricType::Gauge;
-        family.metric.emplace_back();
-        return std::vector{family};
-      },
-      [](bool, const std::string& line) { ADD_FAILURE() << line; });
+  Exporter exporter({.flush_max = 0s}, clock, collector, bus, *bus.Start({}, {}), OneGauge,
+                    [](bool, const std::string& line) { ADD_FAILURE() << line; });
   exporter.Start();
   collector.AwaitCall();
   bus.Publish({});
