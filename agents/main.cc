@@ -75,16 +75,25 @@ probe::OpenPortCounters CounterOpener(const std::string& root, SharedState& shar
   };
 }
 
+// Absent without TLS.
+std::optional<TlsMetrics> TlsMetricsOf(const tls::TlsFiles* files) {
+  if (files == nullptr) return {};
+  return TlsMetrics{.not_before = files->not_before(),
+                    .not_after = files->not_after(),
+                    .files_refused = !files->problem().ok()};
+}
+
 // Null when not set.
 Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings, SharedState& shared,
-                                                     WallTime started) {
+                                                     const tls::TlsFiles* tls, WallTime started) {
   if (!settings.Has("metrics")) return std::unique_ptr<MetricsEndpoint>();
   const bool node_exporter = settings.Text("compat") == kNodeExporter;
   ASSIGN_OR_RETURN(auto metrics, MetricsEndpoint::Open(settings.Address("metrics"),
-                                                       [&shared, node_exporter, started] {
+                                                       [&shared, node_exporter, tls, started] {
                                                          NodeMetrics node = shared.Metrics();
                                                          node.node_exporter = node_exporter;
                                                          node.process = ReadProcessStats(started);
+                                                         node.tls = TlsMetricsOf(tls);
                                                          return node;
                                                        }));
   log::Info("metrics on {}", ToString(metrics->address()));
@@ -239,7 +248,7 @@ int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_
     controller.emplace(settings.Words("controller"), tls->get(), machine.host().verbs,
                        ProbingOf(machine.host(), gpu_memory.get(), root, std::move(policy), shared),
                        SubnetsOf(settings, machine.host()), clock, shared);
-  auto metrics = OpenMetrics(settings, shared, started);
+  auto metrics = OpenMetrics(settings, shared, tls->get(), started);
   if (!metrics.ok()) return FailLogged(metrics.status(), kUsage);
 
   const auto events = machine.host().captured ? host::OpenEvents({}) : host::OpenEvents();

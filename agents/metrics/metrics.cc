@@ -45,6 +45,19 @@ void AddAgent(const NodeMetrics& node, MetricFamilies& out) {
               {{"inspector", inspector}}, Number(count));
 }
 
+// With the names of the controller's, so that one alert covers both.
+void AddTls(const TlsMetrics& tls, MetricFamilies& out) {
+  out.Gauge("fabric_tls_certificate_not_before_seconds",
+            "Start of the validity of the agent's TLS certificate, seconds since 1970.", {},
+            Seconds(tls.not_before.time_since_epoch()));
+  out.Gauge("fabric_tls_certificate_not_after_seconds",
+            "End of the validity of the agent's TLS certificate, seconds since 1970.", {},
+            Seconds(tls.not_after.time_since_epoch()));
+  out.Gauge("fabric_tls_files_refused",
+            "1: the TLS files on disk are invalid, and the previous ones are in use.", {},
+            tls.files_refused ? 1 : 0);
+}
+
 }  // namespace
 
 std::vector<prometheus::MetricFamily> ToMetrics(const NodeMetrics& node) {
@@ -55,6 +68,7 @@ std::vector<prometheus::MetricFamily> ToMetrics(const NodeMetrics& node) {
   AddDevices(node.snapshot, out);
   AddNetdevs(node.snapshot, out);
   AddCounters(node.snapshot, out);
+  if (node.tls) AddTls(*node.tls, out);
   if (node.node_exporter) AddNodeExporter(node.snapshot, out);
   for (const ProcessStat& stat : node.process) {
     if (!stat.value) continue;

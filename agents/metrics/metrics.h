@@ -27,11 +27,19 @@ struct AgentMetrics {
   std::vector<std::string> inspectors;  // Inspectors that ran; reported also without gaps
 };
 
+// Of the agent's TLS certificate.
+struct TlsMetrics {
+  WallTime not_before = {};
+  WallTime not_after = {};
+  bool files_refused = false;  // The files on disk are invalid, and the previous ones are in use.
+};
+
 struct NodeMetrics {
   v1::NodeSnapshot snapshot;
   AgentMetrics agent;
   bool node_exporter = false;             // Also export node_exporter's InfiniBand metrics
   std::vector<ProcessStat> process = {};  // Of a daemon
+  std::optional<TlsMetrics> tls = {};     // Absent: no TLS
 };
 
 // Families sorted by name, without samples for absent data. Pure.

@@ -51,6 +51,18 @@ class TlsTest(TlsWorld):
         self.assertIn("expected a server without TLS at", plain.stderr)
         self.assertEqual(plain.returncode, 5, plain.stderr)
 
+    def test_the_agent_exports_the_validity_of_its_certificate(self):
+        self.make_pki()
+        self.start_fabricd()
+        log = self.start("fabric-agent", "run", "--controller", self.bound["grpc"], "--node", "n1",
+                         "--metrics=127.0.0.1:0", *self.files("node/n1"))
+        self.until_logged(log, "metrics on ")
+        address = re.search(r"metrics on (\S+)", log.read_text())[1]
+        text = self.curl(f"http://{address}/metrics")
+        seconds = float(re.search(r"^fabric_tls_certificate_not_after_seconds (\S+)", text, re.M)[1])
+        self.assertAlmostEqual(seconds, time.time() + 90 * 86400, delta=3600)
+        self.assertRegex(text, r"(?m)^fabric_tls_files_refused 0$")
+
     def test_agent_link_needs_a_certificate_that_names_a_node(self):
         self.make_pki()
         log = self.start_fabricd()

@@ -112,6 +112,19 @@ TEST(Metrics, CountersHaveNeutralNamesAndUnits) {
     EXPECT_TRUE(samples.contains(expected)) << expected << "\n" << ToExposition(Node());
 }
 
+TEST(Metrics, TheTlsCertificateHasTheNamesOfTheController) {
+  NodeMetrics node = Node();
+  EXPECT_EQ(ToExposition(node).find("fabric_tls"), std::string::npos) << "no TLS";
+  node.tls = {.not_before = WallTime(std::chrono::seconds(1'700'000'000)),
+              .not_after = WallTime(std::chrono::seconds(1'707'776'000)),
+              .files_refused = true};
+  const auto samples = Samples(node);
+  for (const char* expected :
+       {"fabric_tls_certificate_not_before_seconds 1700000000",
+        "fabric_tls_certificate_not_after_seconds 1707776000", "fabric_tls_files_refused 1"})
+    EXPECT_TRUE(samples.contains(expected)) << expected << "\n" << ToExposition(node);
+}
+
 TEST(Metrics, WhatIsAbsentHasNoSample) {
   NodeMetrics node;
   node.snapshot.add_rdma_devices()->set_name("mlx5_0");
