@@ -16,6 +16,8 @@ from deploytest import DEPLOY, ROOT, DeployTest, main
 sys.path.insert(0, str(ROOT / "tests/deploy/helm"))
 import chart  # pylint: disable=wrong-import-position
 
+JOIN = {"controller": {"joinSecret": "fabricd-join"}, "agent": {"join": {"enabled": True}}}
+
 
 class TestKubernetes(DeployTest):
     def setUp(self):
@@ -155,6 +157,27 @@ class TestKubernetes(DeployTest):
         for mode in ("enforce", "audit", "warn"):
             self.assertEqual(labels[f"pod-security.kubernetes.io/{mode}"], "privileged")
 
+    def test_nodes_that_join_have_no_files_of_their_own(self):
+        """The agent gets its certificate with a token from a fabricd that has the CA's key."""
+        self.render_with_join()
+        self.test_mounts_are_of_volumes()
+        self.assertEqual(self.settings("fabricd")["join-ca"], "/etc/fabricd/join/ca.pem")
+        self.assertEqual(self.settings("fabricd")["join-ca-key"], "/etc/fabricd/join/ca-key.pem")
+        agent = self.settings("fabric-agent")
+        self.assertEqual(agent["join-token"], "/etc/fabricd/join/token")
+        pod = self.pods()["fabric-agent"]
+        mounts = {mount["mountPath"]: mount for mount in pod["containers"][0]["volumeMounts"]}
+        self.assertNotIn("readOnly", mounts[agent["join-dir"]])
+        self.assertNotIn("/etc/fabricd/tls", mounts)
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        self.assertEqual(volumes["certificate"]["hostPath"]["type"], "DirectoryOrCreate")
+        # The agent refuses a token that others can read. Nodes start again without the token.
+        self.assertEqual(volumes["join"]["secret"], {"secretName": "fabric-join",
+                                                     "defaultMode": 0o400, "optional": True})
+
+    def render_with_join(self):
+        self.render_with("join")
+
     def test_the_network_policy_opens_only_the_ports_of_fabricd(self):
         policy = self.one("NetworkPolicy", "fabricd")["spec"]
         [rule] = policy["ingress"]
@@ -189,6 +212,9 @@ class TestChart(TestKubernetes):
     def render_with_device_plugin(self):
         self.objects = self.chart.objects({"agent": {"devices": "plugin"}})
 
+    def render_with_join(self):
+        self.objects = self.chart.objects(JOIN)
+
     def test_the_kustomize_base_is_written_from_the_chart(self):
         for path, text in chart.generated(self.chart).items():
             self.assertEqual((DEPLOY / "kubernetes" / path).read_text(), text,
@@ -201,7 +227,7 @@ class TestChart(TestKubernetes):
     def test_components_give_what_the_values_give(self):
         for component, values in (
                 ("device-plugin", {"agent": {"devices": "plugin"}}),
-                ("monitoring", chart.MONITORED), ("nfd", chart.DISCOVERED)):
+                ("join", JOIN), ("monitoring", chart.MONITORED), ("nfd", chart.DISCOVERED)):
             with self.subTest(component):
                 super().render_with(component)
                 expected = by_name(self.chart.objects(values))
@@ -235,9 +261,58 @@ class TestChart(TestKubernetes):
         self.assertEqual(controller["volumeClaimTemplates"][0]["spec"]["storageClassName"], "fast")
 
     def test_an_unknown_choice_is_an_error(self):
-        with self.assertRaisesRegex(chart.ChartError,
-                                    "agent.devices: expected privileged or plugin, saw all"):
-            self.chart.objects({"agent": {"devices": "all"}})
+        for agent, message in (
+                ({"devices": "all"}, "agent.devices: expected privileged or plugin, saw all"),
+                ({"join": {"by": "mail"}}, "agent.join.by: expected token or approval, saw mail")):
+            with self.assertRaisesRegex(chart.ChartError, message):
+                self.chart.objects({"agent": agent})
+
+    def test_an_agent_that_waits_for_approval_has_the_ca(self):
+        self.objects = self.chart.objects({"agent": {"join": {"enabled": True, "by": "approval"}}})
+        agent = self.settings("fabric-agent")
+        self.assertEqual(agent["tls-ca"], "/etc/fabricd/join/ca.pem")
+        self.assertEqual(agent.get("join-token", ""), "")
+        [secret] = [volume["secret"] for volume in self.pods()["fabric-agent"]["volumes"]
+                    if volume["name"] == "join"]
+        self.assertNotIn("optional", secret)
+
+    def test_a_namespace_of_others_gets_its_labels_by_hand(self):
+        """The agent gets no Pods without them where PodSecurity is enforced."""
+        labels = [f"pod-security.kubernetes.io/{mode}=privileged"
+                  for mode in ("enforce", "audit", "warn")]
+        notes = self.chart.text("NOTES.txt", {"namespace": {"create": False}}, "rdma")
+        page = (ROOT / "docs/KUBERNETES.md").read_text()
+        for text, namespace in ((notes, "rdma"), (page, "fabricd")):
+            words = text.replace("\\\n", " ").split()
+            at = words.index("label")
+            self.assertEqual(words[at - 1:at + 6],
+                             ["kubectl", "label", "namespace", namespace, *labels])
+        self.assertNotIn("kubectl label", self.chart.text("NOTES.txt"))
+
+    def test_notes_name_the_secrets_of_the_values(self):
+        notes = self.chart.text("NOTES.txt", JOIN)
+        for secret in ("fabricd-tls", "fabricd-join", "fabric-join"):
+            self.assertIn(f"kubectl create secret generic {secret} -n fabricd", notes)
+        self.assertNotIn("pki issue node", notes)
+        self.assertIn("pki issue node", self.chart.text("NOTES.txt"))
+
+    def test_values_add_what_the_agent_can_see(self):
+        """Those that fabric-agent doctor names."""
+        scratch = {"name": "scratch", "emptyDir": {}}
+        mount = {"name": "scratch", "mountPath": "/scratch"}
+        visible = {"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}
+        self.objects = self.chart.objects({"agent": {
+            "hostPID": True, "runtimeClassName": "nvidia", "debugfs": True, "extraEnv": [visible],
+            "extraVolumes": [scratch], "extraVolumeMounts": [mount]}})
+        self.test_mounts_are_of_volumes()
+        pod = self.pods()["fabric-agent"]
+        self.assertEqual((pod["hostPID"], pod["runtimeClassName"]), (True, "nvidia"))
+        [container] = pod["containers"]
+        self.assertIn(visible, container["env"])
+        self.assertIn(mount, container["volumeMounts"])
+        self.assertIn({"name": "debugfs", "mountPath": "/sys/kernel/debug", "readOnly": True},
+                      container["volumeMounts"])
+        self.assertIn(scratch, pod["volumes"])
 
     def test_monitoring_names_the_ports_and_the_jobs_of_the_alerts(self):
         objects = by_name(self.chart.objects(chart.MONITORED))
