@@ -24,7 +24,8 @@ constexpr Grant kUmadMode = {
 constexpr Grant kDeviceMissing = {"the device file", "PrivateDevices=no",
                                   "a hostPath volume of /dev/infiniband"};
 constexpr Grant kNvidia = {"device policy: NVIDIA GPUs", "drop-in fabric-agent-nvidia.conf",
-                           "runtimeClassName: nvidia and NVIDIA_VISIBLE_DEVICES=all"};
+                           "runtimeClassName: nvidia and NVIDIA_VISIBLE_DEVICES=all (chart: "
+                           "agent.runtimeClassName, agent.extraEnv)"};
 constexpr Grant kAmd = {"device policy: AMD GPUs", "drop-in fabric-agent-amd.conf",
                         "a resource amd.com/gpu, or securityContext.privileged: true"};
 constexpr Grant kNetlink = {"netlink sockets", "RestrictAddressFamilies=AF_NETLINK",
@@ -52,11 +53,13 @@ constexpr Grant kPtrace = {
     "CAP_SYS_PTRACE", "CapabilityBoundingSet=CAP_SYS_PTRACE and AmbientCapabilities=CAP_SYS_PTRACE",
     "securityContext.capabilities.add: [SYS_PTRACE]", CAP_SYS_PTRACE};
 constexpr Grant kHostPid = {"the PID namespace of the host", "run the agent outside a container",
-                            "hostPID: true"};
+                            "hostPID: true (chart: agent.hostPID)"};
 constexpr Grant kReadSearch = {
     "CAP_DAC_READ_SEARCH",
     "CapabilityBoundingSet=CAP_DAC_READ_SEARCH and AmbientCapabilities=CAP_DAC_READ_SEARCH",
     "securityContext.capabilities.add: [DAC_READ_SEARCH]", CAP_DAC_READ_SEARCH};
+constexpr Grant kDebugfs = {"debugfs", "sys-kernel-debug.mount of the machine",
+                            "a hostPath volume of /sys/kernel/debug (chart: agent.debugfs)"};
 constexpr Grant kClock = {"adjtimex(2)", "drop-in fabric-agent-clock.conf",
                           "a seccompProfile that allows adjtimex"};
 
@@ -213,8 +216,10 @@ Feature DriverDebugFiles(const Machine& machine) {
   for (const std::string& device : machine.devices) {
     const auto driver =
         machine.host.root.LinkName("sys/class/infiniband/" + device + "/device/driver");
-    if (driver.ok() && (*driver == "mlx5_core" || *driver == "bnxt_en"))
-      return Judge(machine.privileges.debugfs, kReadSearch);
+    if (!driver.ok() || (*driver != "mlx5_core" && *driver != "bnxt_en")) continue;
+    const Status& debugfs = machine.privileges.debugfs;
+    if (debugfs.code() == Code::kNotFound) return Missing(kDebugfs, debugfs.message());
+    return Judge(debugfs, kReadSearch);
   }
   return NotNeeded("no device of mlx5 or bnxt_re");
 }

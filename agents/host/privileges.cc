@@ -62,6 +62,16 @@ std::uint64_t EffectiveCapabilities(const Dir& root) {
   return 0;
 }
 
+// NOT_FOUND if it is not mounted: the folder of sysfs is empty then, as in a container.
+Status TryDebugfs(const Dir& root) {
+  const auto debug = root.Sub("sys/kernel/debug");
+  if (!debug.ok()) return debug.status();
+  const auto names = debug->Names();
+  if (!names.ok()) return names.status();
+  if (names->empty()) return {Code::kNotFound, "sys/kernel/debug: debugfs is not mounted"};
+  return {};
+}
+
 }  // namespace
 
 Privileges ReadPrivileges(const Dir& root) {
@@ -80,10 +90,7 @@ Privileges ReadPrivileges(const Dir& root) {
   // Process 2 of the host is the kernel's kthreadd. No other PID namespace has it.
   const auto second = root.Text("proc/2/comm");
   privileges.sees_host_processes = second.ok() && *second == "kthreadd";
-  if (const auto debug = root.Sub("sys/kernel/debug"); debug.ok())
-    privileges.debugfs = debug->Names().status();
-  else
-    privileges.debugfs = debug.status();
+  privileges.debugfs = TryDebugfs(root);
   return privileges;
 }
 

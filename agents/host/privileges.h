@@ -28,7 +28,7 @@ struct Privileges {
   std::vector<DeviceFile> gpu;       // Those that GPU memory needs, by the drivers that are loaded
   Status environment;                // Of reading the environment of process 1
   bool sees_host_processes = false;  // False in a PID namespace of its own
-  Status debugfs;                    // Of listing sys/kernel/debug
+  Status debugfs;                    // Of listing sys/kernel/debug; NOT_FOUND: not mounted
 };
 
 // `root`: the live machine.

@@ -121,6 +121,20 @@ TEST_F(Doctor, AContainerWithoutTheHostsProcessesNeedsHostPid) {
   ExpectMissing("job environment", "the PID namespace of the host");
 }
 
+TEST_F(Doctor, AnEmptyFolderIsNotDebugfs) {
+  const auto root = host::Dir::Open(tree_.path());
+  ASSERT_TRUE(root.ok());
+  for (const bool folder : {false, true}) {
+    if (folder) tree_.Directory("sys/kernel/debug");
+    privileges_.debugfs = host::ReadPrivileges(*root).debugfs;
+    ExpectMissing("debugfs", "debugfs");
+  }
+  EXPECT_THAT(Of("debugfs").reason, HasSubstr("sys/kernel/debug: debugfs is not mounted"));
+  tree_.Directory("sys/kernel/debug/mlx5");
+  privileges_.debugfs = host::ReadPrivileges(*root).debugfs;
+  EXPECT_EQ(Of("debugfs").state, State::kWorks);
+}
+
 TEST_F(Doctor, ACapabilityThatTheProcessHasIsNotTheMissingPermission) {
   privileges_.environment = kDenied;
   privileges_.capabilities = std::uint64_t{1} << CAP_SYS_PTRACE;
