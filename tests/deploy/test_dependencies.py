@@ -37,6 +37,18 @@ class TestDependencies(DeployTest):
             used |= set(re.findall(r"[a-z]+", " ".join(found))) - {"if", "else"}
         self.assertEqual(used, self.groups)
 
+    def test_packages_build_with_what_the_page_installs(self):
+        """dpkg-buildpackage stops at a missing package of Build-Depends."""
+        control = (ROOT / "debian/control").read_text()
+        depends = re.search(r"^Build-Depends:\n((?: .*\n)+)", control, re.M)[1]
+        needed = {line.split()[0].strip(",") for line in depends.splitlines()}
+        page = (ROOT / "docs/OPERATIONS.md").read_text()
+        installed = set(re.search(r"apt-get install (debhelper .*)", page)[1].split())
+        build = {name.split("|")[0] for group, name in self.packages if group == "build"}
+        self.assertEqual(needed - {"debhelper-compat"} - build, installed - {"debhelper"})
+        tested = {name for group, name in self.packages if group == "test"}
+        self.assertLessEqual(installed, tested)
+
     def test_an_unknown_group_is_an_error(self):
         done = subprocess.run([DEPLOY / "install-dependencies", "biuld"], capture_output=True,
                               text=True, timeout=20, check=False)

@@ -30,7 +30,7 @@ def build_packages(folder, version):
     changelog = source / "debian/changelog"
     changelog.write_text(changelog.read_text().replace("(0.1.0)", f"({version})"))
     minimalroot.command(
-        "dpkg-buildpackage", "-b", "-us", "-uc", "-d", cwd=source,
+        "dpkg-buildpackage", "-b", "-us", "-uc", cwd=source,
         env=dict(os.environ, FABRIC_BUILD=str(BIN.resolve().parent),
                  DEB_BUILD_OPTIONS="noautodbgsym"))
     return source.parent

@@ -7,7 +7,7 @@ import shlex
 import socket
 import subprocess
 
-from deploytest import DEPLOY, DeployTest, main
+from deploytest import BIN, DEPLOY, DeployTest, main
 
 UNITS = {"fabricd": "fabricd.service", "fabric-agent": "fabric-agent.service"}
 # Of 10, as systemd-analyze security counts. The agent needs the kernel log, packet sockets and
@@ -109,6 +109,33 @@ class TestSystemd(DeployTest):
                 self.assertNotEqual(start, local, "no settings in /etc/fabricd")
                 settings = self.settings_of(name, *shlex.split(local)[1:])
                 self.assertEqual(expected, {key: settings.get(key) for key in expected})
+
+    def test_the_installation_makes_the_groups_of_the_units(self):
+        """A unit with a group that does not exist fails with 216/GROUP."""
+        made = set(re.findall(r"^g (\S+) -$",
+                              (DEPLOY / "systemd/fabricd-sysusers.conf").read_text(), re.M))
+        for name in UNITS:
+            [groups] = values(unit_text(name), "SupplementaryGroups")
+            self.assertLessEqual(set(groups.split()), made)
+
+    def test_installed_units_start_the_programs_of_their_prefix(self):
+        if not (BIN.parent / "cmake_install.cmake").exists():
+            self.skipTest(f"{BIN.parent} is not a build tree")
+        for name in (*UNITS, "fabricctl"):
+            self.program(name)
+        root = self.folder()
+        self.run_well("cmake", "--install", BIN.resolve().parent, "--prefix", "/usr/local",
+                      env=dict(os.environ, DESTDIR=str(root)))
+        for name, unit in UNITS.items():
+            text = (root / "usr/local/lib/systemd/system" / unit).read_text()
+            [start] = values(text, "ExecStart")
+            self.assertTrue((root / start.split()[0].lstrip("/")).exists(), start)
+            self.assertEqual(start.split()[0], f"/usr/local/bin/{name}")
+        share = root / "usr/local/share"
+        for path in ("bash-completion/completions/fabricctl", "zsh/site-functions/_fabricctl",
+                     "fish/vendor_completions.d/fabricctl.fish",
+                     *(f"fabricd/systemd/fabric-agent-{name}.conf" for name in DROP_INS)):
+            self.assertTrue((share / path).exists(), path)
 
     def test_state_is_in_a_writable_folder(self):
         text = unit_text("fabricd")
