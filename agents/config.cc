@@ -130,4 +130,12 @@ Status CheckAgentSettings(const Settings& settings) {
                      : "expected --controller HOST:PORT or --no-controller, saw neither"};
 }
 
+std::vector<std::string> SettingsThatNeedRestart(const Settings& before, const Settings& now) {
+  std::vector<std::string> names;
+  for (const Settings::Entry& entry : now.entries())
+    if (entry.option->name != "log-level" && before.All(entry.option->name) != entry.texts)
+      names.emplace_back(entry.option->name);
+  return names;
+}
+
 }  // namespace fabric::agent

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "agents/join/credential.h"
 #include "base/settings.h"
@@ -18,5 +19,8 @@ CredentialOptions CredentialOptionsOf(const Settings& settings, std::string node
 // Checks that exactly one of `controller` and `no-controller` is set, that all files of TLS are set
 // or none, and that settings for joining fit together. INVALID_ARGUMENT otherwise.
 Status CheckAgentSettings(const Settings& settings);
+
+// Names of the settings that differ, other than log-level.
+std::vector<std::string> SettingsThatNeedRestart(const Settings& before, const Settings& now);
 
 }  // namespace fabric::agent

@@ -112,7 +112,9 @@ bool PauseJoining(const sigset_t& signals, const ServiceEnvironment& service, Du
   const auto slices = patience / std::chrono::seconds(1) + 1;
   for (Duration::rep slice = 0; slice < slices; ++slice) {
     const timespec second{.tv_sec = 1, .tv_nsec = 0};
-    if (sigtimedwait(&signals, nullptr, &second) > 0) return false;
+    // SIGHUP: no setting that it reads again concerns this.
+    if (const int signal = sigtimedwait(&signals, nullptr, &second); signal > 0 && signal != SIGHUP)
+      return false;
     if (service.watchdog_us != nullptr) Notify(service, "WATCHDOG=1");
   }
   return true;
@@ -230,14 +232,52 @@ int FailLogged(const Status& status, int exit_status) {
   return exit_status;
 }
 
+Result<Settings> LoadSettings(const std::vector<std::string>& words) {
+  std::vector<const char*> args;
+  for (const std::string& word : words) args.push_back(word.c_str());
+  ASSIGN_OR_RETURN(Settings settings, Settings::Load(AgentSettings(), args));
+  if (settings.request() == Request::kRun) RETURN_IF_ERROR(CheckAgentSettings(settings));
+  return settings;
+}
+
+// Reads the settings of the running agent again, of which it applies the log level.
+void Reload(const std::vector<std::string>& words, const Settings& started) {
+  const auto settings = LoadSettings(words);
+  if (!settings.ok())
+    return log::Error("not reloaded, the settings stay: {}", settings.status().message());
+  const std::string name = settings->Text("log-level");
+  const auto level = log::ParseLevel(name);
+  if (!level.ok()) return log::Error("not reloaded: log-level: {}", level.status().message());
+  log::SetLevel(*level);
+  log::Info("reloaded: log level {}", name);
+  for (const std::string& changed : SettingsThatNeedRestart(started, *settings))
+    log::Warning("setting {} has a new value: restart fabric-agent to use it", changed);
+}
+
+struct Signals {
+  sigset_t blocked;
+  std::function<void()> reload;  // For SIGHUP
+};
+
+Watchdog WatchdogOf(const ServiceEnvironment& service, const Settings& settings,
+                    SharedState& shared, const Signals& signals) {
+  return {.environment = service,
+          .stuck_after = settings.Duration("settings-interval") + std::chrono::minutes(1),
+          .inspections = [&shared] { return shared.inspections(); },
+          .settled = ReleaseStartMemory,
+          .reload = signals.reload};
+}
+
 int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_socket,
-          probe::ProbePolicy policy, const sigset_t& signals) {
+          probe::ProbePolicy policy, const Signals& signals) {
   const ServiceEnvironment service = EnvironmentOfService();
   const std::string root = settings.Text("root");
   const SystemClock clock;
   const WallTime started = clock.Now().wall;
   std::optional<Joining> joining;
-  const auto pause = [&](Duration patience) { return PauseJoining(signals, service, patience); };
+  const auto pause = [&](Duration patience) {
+    return PauseJoining(signals.blocked, service, patience);
+  };
   const auto tls = JoinAndOpenTls(settings, machine.host(), clock, pause, joining);
   if (tls.status().code() == Code::kCancelled) return 0;
   if (!tls.ok()) return FailLogged(tls.status().In("TLS"), kUnusableFiles);
@@ -282,12 +322,7 @@ int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_
   std::jthread sampling_thread([&](const std::stop_token& stop) { counter_loop.Run(stop); });
 
   Notify(service, "READY=1");
-  AwaitStopSignal(signals,
-                  {.environment = service,
-                   .stuck_after = inspection_loop.check_interval + std::chrono::minutes(1),
-                   .inspections = [&shared] { return shared.inspections(); },
-                   .settled = ReleaseStartMemory},
-                  clock);
+  AwaitStopSignal(signals.blocked, WatchdogOf(service, settings, shared, signals), clock);
   Notify(service, "STOPPING=1");
   inspecting.request_stop();
   sampling_thread.request_stop();
@@ -301,8 +336,9 @@ int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_
   return 0;
 }
 
-int Run(const Settings& settings) {
-  const sigset_t signals = BlockStopSignals();
+int Run(const std::vector<std::string>& words, const Settings& settings) {
+  const Signals signals{.blocked = BlockStopSignals(),
+                        .reload = [&words, &settings] { Reload(words, settings); }};
   ShareOneHeap();
   log::Init("fabric-agent", settings);
 
@@ -316,15 +352,10 @@ int Run(const Settings& settings) {
 }
 
 int RunWithArguments(const std::vector<std::string>& words) {
-  std::vector<const char*> args;
-  for (const std::string& word : words) args.push_back(word.c_str());
-  const auto settings = Settings::Load(AgentSettings(), args);
+  const auto settings = LoadSettings(words);
   if (!settings.ok()) return Fail(settings.status(), kUsage);
   switch (settings->request()) {
-    case Request::kRun:
-      if (const Status status = CheckAgentSettings(*settings); !status.ok())
-        return Fail(status, kUsage);
-      return Run(*settings);
+    case Request::kRun: return Run(words, *settings);
     case Request::kHelp:
       std::fputs(
           SettingsHelp("fabric-agent run", "Inspect and probe until stopped.", AgentSettings())

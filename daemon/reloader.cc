@@ -37,6 +37,13 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   return problems;
 }
 
+// Empty without one.
+std::string ReadWebhooksFile(const Settings& settings) {
+  if (!settings.Has("webhooks")) return {};
+  auto text = ReadText(settings.Text("webhooks"));
+  return text.ok() ? *std::move(text) : std::string();
+}
+
 // Settings that differ and that Reload() does not apply.
 std::vector<std::string> RestartNeeded(const Settings& before, const Settings& now) {
   constexpr std::string_view kApplied[] = {"profile", "rules", "log-level"};
@@ -67,7 +74,10 @@ Result<control::Policy> ReadPolicy(const Settings& settings) {
 }
 
 Reloader::Reloader(std::vector<std::string> arguments, const Settings& settings, Use use)
-    : arguments_(std::move(arguments)), started_(settings), use_(std::move(use)) {}
+    : arguments_(std::move(arguments)),
+      started_(settings),
+      webhooks_(ReadWebhooksFile(settings)),
+      use_(std::move(use)) {}
 
 Result<Settings> Reloader::ReadSettings() const {
   std::vector<const char*> words;
@@ -95,6 +105,9 @@ Result<v1::ReloadResponse> Reloader::ReloadLocked(Moment now) {
   response.set_log_level(settings.Text("log-level"));
   for (std::string& name : RestartNeeded(started_, settings))
     *response.add_restart_needed() = std::move(name);
+  if (started_.All("webhooks") == settings.All("webhooks") &&
+      ReadWebhooksFile(settings) != webhooks_)
+    response.add_restart_needed("webhooks");
   log::SetLevel(level);
   use_(std::move(policy), now);
   log::Info("reloaded: profile {}, {} custom rules, log level {}",

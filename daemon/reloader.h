@@ -41,7 +41,8 @@ class Reloader {
   Result<Settings> ReadSettings() const;
 
   const std::vector<std::string> arguments_;
-  const Settings started_;  // At start-up
+  const Settings started_;      // At start-up
+  const std::string webhooks_;  // Contents of the file of webhooks at start-up
   const Use use_;
   Mutex mutex_;
 };

@@ -41,6 +41,7 @@ sigset_t BlockStopSignals() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
 }
@@ -52,8 +53,12 @@ void AwaitStopSignal(const sigset_t& signals, const Watchdog& watchdog, const Cl
   bool settled = false;
   while (true) {
     const int signal = NextSignal(signals, settled ? interval : kSettlesIn);
-    if (signal > 0) return log::Info("stopping: {}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
-    if (!std::exchange(settled, true)) watchdog.settled();
+    if (signal == SIGHUP)
+      watchdog.reload();
+    else if (signal > 0)
+      return log::Info("stopping: {}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+    else if (!std::exchange(settled, true))
+      watchdog.settled();
     const SteadyTime now = clock.Now().steady;
     const std::uint64_t before = std::exchange(inspections, watchdog.inspections());
     if (inspections != before) inspected_at = now;

@@ -1,4 +1,4 @@
-// Service notifications: READY and WATCHDOG of systemd, and the wait for a stop signal.
+// Service notifications: READY and WATCHDOG of systemd, and the wait for signals.
 #pragma once
 
 #include <signal.h>
@@ -20,7 +20,7 @@ struct ServiceEnvironment {
 // Sends `state` to systemd, "READY=1". Logs a failure.
 void Notify(const ServiceEnvironment& environment, std::string_view state);
 
-// Blocks SIGTERM and SIGINT in this thread and those that it starts.
+// Blocks SIGTERM, SIGINT and SIGHUP in this thread and those that it starts.
 sigset_t BlockStopSignals();
 
 // While the service runs.
@@ -29,10 +29,11 @@ struct Watchdog {
   Duration stuck_after;                        // Longest time without an inspection
   std::function<std::uint64_t()> inspections;  // Number of inspections so far
   std::function<void()> settled;               // Called once, 3 s after the start
+  std::function<void()> reload;                // Called for SIGHUP
 };
 
 // Waits for a stop signal and logs it. Until then sends WATCHDOG=1 twice within systemd's limit,
-// unless inspections are stuck.
+// unless inspections are stuck, and calls `reload` for each SIGHUP.
 void AwaitStopSignal(const sigset_t& signals, const Watchdog& watchdog, const Clock& clock);
 
 }  // namespace fabric::agent

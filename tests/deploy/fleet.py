@@ -50,7 +50,7 @@ class Fleet:
                 raise FleetError(f"{name} did not start:\n{self.log(name)[-2000:]}")
             time.sleep(0.05)
 
-    def add(self, node, fixture):
+    def add(self, node, fixture, *settings):
         """Starts the agent of a node on a captured tree of tests/fixtures."""
         tree = self.folder / f"tree-{node}"
         if not tree.exists():
@@ -58,7 +58,7 @@ class Fleet:
                            check=True, capture_output=True)
         before = len(self.log(node)) if node in self.agents else 0
         process = self._start("fabric-agent", "run", f"--controller={self.grpc}", f"--node={node}",
-                              f"--root={tree}", "--metrics=127.0.0.1:0", log=node)
+                              f"--root={tree}", "--metrics=127.0.0.1:0", *settings, log=node)
         found = self._await(node, process,
                             lambda: re.search(r"metrics on (\S+)", self.log(node)[before:]))
         self.agents[node] = (process, found[1])

@@ -106,6 +106,21 @@ class TestOperate(DeployTest):
         self.config.write_text("log-level: loud\n")
         self.assertIn("log-level", self.fabricctl(fleet, "reload", status=2))
 
+    def test_sighup_changes_the_log_level_of_an_agent_and_does_not_end_it(self):
+        fleet = self.start()
+        config = fleet.folder / "agent.yaml"
+        config.write_text("log-level: info\n")
+        fleet.add("n1", "roce_connectx6dx", f"--config={config}")
+        process = fleet.agents["n1"][0]
+        for text, logged in (("log-level: loud\n", "not reloaded, the settings stay: "),
+                             ("log-level: debug\ninterval: 2s\n", "reloaded: log level debug")):
+            config.write_text(text)
+            process.send_signal(signal.SIGHUP)
+            fleet.wait(lambda text=logged: text in fleet.log("n1"), logged)
+        fleet.wait(lambda: "setting interval has a new value: restart fabric-agent to use it"
+                   in fleet.log("n1"), "the setting that needs a restart")
+        self.assertIsNone(process.poll())
+
     def test_each_line_of_a_json_log_is_an_object(self):
         fleet = self.start("--log-format=json")
         fleet.add("n1", "roce_connectx6dx")
@@ -203,7 +218,8 @@ class TestOperate(DeployTest):
     def test_findings_reach_a_webhook_that_was_down(self):
         with webhook_server() as (address, got, answers):
             answers.extend([500, 503])
-            fleet = self.start(f"--webhooks={self.hooks(address)}")
+            hooks = self.hooks(address)
+            fleet = self.start(f"--webhooks={hooks}")
             fleet.add("n1", "roce_connectx6dx")
             message = self.check_message(*got.get(timeout=LIMIT))
             self.assertEqual(message["event"], "finding_opened")
@@ -212,6 +228,10 @@ class TestOperate(DeployTest):
             self.assertIn(finding["id"],
                           [one["id"] for one in fleet.get("/v1/findings")["findings"]])
             self.assertEqual(answers, [])
+            self.assertNotIn("Restart", self.fabricctl(fleet, "reload"))
+            hooks.write_text(hooks.read_text() + "  min-severity: error\n")
+            self.assertIn("Restart fabricd to use the new value of webhooks.",
+                          self.fabricctl(fleet, "reload"))
 
     def test_a_webhook_over_tls_checks_the_certificate(self):
         pki = self.folder() / "pki"

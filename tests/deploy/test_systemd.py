@@ -81,6 +81,10 @@ class TestSystemd(DeployTest):
             for key in ("WatchdogSec", "MemoryMax", "TasksMax"):
                 self.assertEqual(len(values(unit_text(name), key)), 1, f"{name} {key}")
 
+    def test_reload_is_the_signal_of_the_programs(self):
+        for name in UNITS:
+            self.assertEqual(["/bin/kill -HUP $MAINPID"], values(unit_text(name), "ExecReload"))
+
     def test_agent_has_only_the_capabilities_of_its_inspectors(self):
         text = unit_text("fabric-agent")
         self.assertEqual(["CAP_SYSLOG CAP_NET_RAW"], values(text, "CapabilityBoundingSet"))

@@ -23,5 +23,15 @@ TEST(AgentSettings, NeedAControllerOrTheWordThatThereIsNone) {
   EXPECT_EQ(both.message(), "expected either --controller or --no-controller, saw both");
 }
 
+TEST(AgentSettings, OnlyTheLogLevelChangesWithoutARestart) {
+  const auto load = [](const std::vector<const char*>& arguments) {
+    return *Settings::Load(AgentSettings(), arguments);
+  };
+  const Settings started = load({"--no-controller", "--interval=1s"});
+  EXPECT_TRUE(SettingsThatNeedRestart(started, started).empty());
+  const Settings now = load({"--no-controller", "--interval=2s", "--log-level=debug"});
+  EXPECT_EQ(SettingsThatNeedRestart(started, now), std::vector<std::string>{"interval"});
+}
+
 }  // namespace
 }  // namespace fabric::agent
