@@ -4,25 +4,45 @@
 Not tested here: compilation and installation on a RHEL-like system. Debian has no packages of one.
 """
 
+import re
 import subprocess
 
-from deploytest import BIN, DEPLOY, DeployTest, main
+from deploytest import BIN, DEPLOY, ROOT, DeployTest, main
 
 SPEC = DEPLOY / "rpm/fabricd.spec"
 FILES = {
     "fabricd": {"/usr/bin/fabricd", "/usr/lib/systemd/system/fabricd.service",
-                "/etc/fabricd/fabricd.yaml"},
+                "/etc/fabricd/fabricd.yaml", "/usr/share/man/man8/fabricd.8.gz"},
     "fabric-agent": {"/usr/bin/fabric-agent", "/usr/lib/systemd/system/fabric-agent.service",
-                     "/etc/fabricd/agent.yaml",
+                     "/etc/fabricd/agent.yaml", "/usr/share/man/man8/fabric-agent.8.gz",
                      "/usr/share/fabricd/systemd/fabric-agent-deep.conf"},
     "fabricctl": {"/usr/bin/fabricctl", "/usr/share/fabricd/slurm/fabric_slurm.py",
-                  "/usr/share/bash-completion/completions/fabricctl"},
+                  "/usr/share/bash-completion/completions/fabricctl",
+                  "/usr/share/man/man1/fabricctl.1.gz"},
 }
+# Packages with what CMakeLists.txt finds: {name there: (of RHEL-like systems, of Debian)}
+FOUND = {
+    "Protobuf": ("protobuf-devel", "libprotobuf-dev"), "gRPC": ("grpc-devel", "libgrpc++-dev"),
+    "fmt": ("fmt-devel", "libfmt-dev"), "nlohmann_json": ("json-devel", "nlohmann-json3-dev"),
+    "spdlog": ("spdlog-devel", "libspdlog-dev"), "yaml-cpp": ("yaml-cpp-devel", "libyaml-cpp-dev"),
+    "prometheus-cpp": ("prometheus-cpp-devel", "prometheus-cpp-dev"),
+    "SQLite3": ("sqlite-devel", "libsqlite3-dev"), "OpenSSL": ("openssl-devel", "libssl-dev"),
+    "ZLIB": ("zlib-devel", "zlib1g-dev"), "PkgConfig": ("pkgconf-pkg-config", "pkg-config"),
+    "libibverbs": ("rdma-core-devel", "libibverbs-dev"), "re2": ("re2-devel", "libre2-dev"),
+    "libzstd": ("libzstd-devel", "libzstd-dev"), "libpq": ("libpq-devel", "libpq-dev"),
+    "libnl-3.0": ("libnl3-devel", "libnl-3-dev"),
+    "libnl-route-3.0": ("libnl3-devel", "libnl-route-3-dev"),
+    "Boost": ("boost-devel", "libboost1.81-dev"),
+    "protoc": ("protobuf-compiler", "protobuf-compiler"),
+    "grpc_cpp_plugin": ("grpc-plugins", "protobuf-compiler-grpc"),
+}
+OF_THE_SYSTEM = {"Threads", "GTest", "benchmark", "Python3"}  # Or of the tests only
 
 
 class TestRpm(DeployTest):
     def build(self):
         """Returns {package: file}."""
+        self.tool("help2man")
         for name in FILES:
             self.program(name)
         folder = self.folder()
@@ -54,6 +74,24 @@ class TestRpm(DeployTest):
         version = self.query("--queryformat", "%{VERSION}", rpms["fabricd"])
         self.assertIn(version, self.run_well(self.program("fabricd"), "--version"))
         self.assertIn("libgrpc++", self.query("--requires", rpms["fabricd"]))
+
+    def test_build_requirements_are_what_cmake_finds(self):
+        """Of the spec and of the Debian packages."""
+        found = set()
+        for path in (ROOT / "CMakeLists.txt", *ROOT.glob("*/CMakeLists.txt"),
+                     *ROOT.glob("cmake/*.cmake"), *ROOT.glob("daemon/*/CMakeLists.txt")):
+            text = path.read_text()
+            found |= set(re.findall(r"find_package\((\S+)", text))
+            for listed in re.findall(r"pkg_check_modules\(\S+ REQUIRED IMPORTED_TARGET ([^)]+)",
+                                     text):
+                found |= set(listed.split())
+        self.assertLessEqual(found - OF_THE_SYSTEM, set(FOUND))
+        spec = set(re.findall(r"^BuildRequires: +(\S+)", SPEC.read_text(), re.M))
+        control = (ROOT / "debian/control").read_text().split("\n\n")[0]
+        debian = {line.split()[0].rstrip(",") for line in
+                  control.split("Build-Depends:\n")[1].splitlines()}
+        self.assertEqual({rpm for rpm, _ in FOUND.values()} - spec, set())
+        self.assertEqual({deb for _, deb in FOUND.values()} - debian, set())
 
     def test_the_spec_is_valid(self):
         self.run_well(self.tool("rpmspec"), "-P", SPEC)
