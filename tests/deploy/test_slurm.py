@@ -415,6 +415,42 @@ class TestSlurm(DeployTest):
         for switch in re.findall(r"SwitchName=(\S+)", text):
             self.assertIn(f"SwitchName={switch} ", shown)
 
+    def test_slurmd_runs_the_health_check_and_the_epilog(self):
+        """On a node with faults: each finds them, and then the node is drained."""
+        own, port = free_ports(2)
+        settings = {}
+        for name, setting in (("health-check", "HealthCheckProgram"), ("epilog", "Epilog")):
+            wrapper = self.path / name  # slurmd passes only variables of its own.
+            wrapper.write_text(f"#!/bin/sh\nexport FABRIC_SLURM_SETTINGS={self.path}/slurm.yaml\n"
+                               f"exec {DEPLOY}/slurm/{name} >>{self.path}/{name}.log 2>&1\n")
+            wrapper.chmod(0o755)
+            settings[setting] = wrapper
+        tree = self.path / "tree"
+        self.run_well(self.program("unpack"), ROOT / "tests/fixtures/roce_connectx6dx.tree", tree)
+        agent = self.path / "bin/fabric-agent"
+        agent.write_text(f'#!/bin/sh\nexec {self.program("fabric-agent")} "$@" --root {tree}\n')
+        agent.chmod(0o755)
+        for name in ("sinfo", "scontrol", "fabricctl"):
+            program = self.program(name) if name == "fabricctl" else shutil.which(name)
+            (self.path / "bin" / name).symlink_to(pathlib.Path(program).resolve())
+        self.settings(partition_share_percent=100)
+        self.configure("".join(f"{name}={path}\n" for name, path in settings.items())
+                       + "HealthCheckInterval=2\n"
+                       f"NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=1\n"
+                       "PartitionName=all Nodes=n1 Default=YES State=UP", own)
+        self.start("slurmctld", "-D")
+        self.start("slurmd", "-D", "-N", "n1")
+        found = lambda name: (self.path / f"{name}.log").exists() and (  # noqa: E731
+            "would drain n1: fabricd: " in (self.path / f"{name}.log").read_text())
+        self.wait(lambda: found("health-check"))
+        self.assertFalse(found("epilog"), "no job has run")
+        self.job(1)
+        self.wait(lambda: found("epilog"))
+        self.assertEqual(self.in_state("drained"), [])
+        self.settings(act="yes", partition_share_percent=100)
+        self.wait(lambda: self.in_state("drained") == ["n1"])
+        self.assertRegex(self.reason("n1"), r"^fabricd: \w+: .* \[.*/check\.json\]$")
+
 
 if __name__ == "__main__":
     main()
