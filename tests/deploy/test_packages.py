@@ -156,6 +156,10 @@ class TestPackages(DeployTest):
                                r"clock \(clock synchronization\) needs adjtimex")
         container.await_output(("fabricctl", "findings", "--node", ",".join(NODES), "-o", "name"),
                                r"\S")
+        # The journal has the levels of the lines.
+        warnings = ("journalctl", "-u", "fabricd", "-p", "warning", "-o", "cat")
+        container.await_output(warnings, "fabricd warning finding .* opened: ")
+        self.assertNotIn("fabricd info", container.run(*warnings))
         self.scrape(container)
         took = time.monotonic() - begun
         print(f"[first ten minutes: {took:.0f} s] ", end="", file=sys.stderr, flush=True)

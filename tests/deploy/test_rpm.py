@@ -12,13 +12,13 @@ from deploytest import BIN, DEPLOY, ROOT, DeployTest, main
 SPEC = DEPLOY / "rpm/fabricd.spec"
 FILES = {
     "fabricd": {"/usr/bin/fabricd", "/usr/lib/systemd/system/fabricd.service",
-                "/etc/fabricd/fabricd.yaml", "/usr/share/man/man8/fabricd.8.gz"},
+                "/etc/fabricd/fabricd.yaml", "/usr/share/man/man8/fabricd.8"},
     "fabric-agent": {"/usr/bin/fabric-agent", "/usr/lib/systemd/system/fabric-agent.service",
-                     "/etc/fabricd/agent.yaml", "/usr/share/man/man8/fabric-agent.8.gz",
+                     "/etc/fabricd/agent.yaml", "/usr/share/man/man8/fabric-agent.8",
                      "/usr/share/fabricd/systemd/fabric-agent-deep.conf"},
     "fabricctl": {"/usr/bin/fabricctl", "/usr/share/fabricd/slurm/fabric_slurm.py",
                   "/usr/share/bash-completion/completions/fabricctl",
-                  "/usr/share/man/man1/fabricctl.1.gz"},
+                  "/usr/share/man/man1/fabricctl.1"},
 }
 # Packages with what CMakeLists.txt finds: {name there: (of RHEL-like systems, of Debian)}
 FOUND = {
@@ -61,7 +61,8 @@ class TestRpm(DeployTest):
 
     def test_packages_have_the_files_that_run_the_units(self):
         for name, path in self.build().items():
-            listed = set(self.query("-l", path).splitlines())
+            # Debian's rpm does not compress man pages.
+            listed = {line.removesuffix(".gz") for line in self.query("-l", path).splitlines()}
             self.assertLessEqual(FILES[name], listed, name)
             for other, files in FILES.items():
                 if other != name:
