@@ -15,6 +15,7 @@ PLAY = """---
     fabricd_settings: {{mesh: "on", profile: roce-pfc-dcqcn}}
     fabricd_agent_settings: {{interval: 2s}}
     fabricd_controller: control-1:9418
+    fabricd_join: false
   tasks:
     - name: Write the settings
       ansible.builtin.template:
@@ -62,8 +63,18 @@ class TestAnsible(DeployTest):
         self.assertNotIn("found " + str(folder / "packages/fabric-agent"), printed)
         settings = self.settings_of("fabricd", f"--config={folder}/fabricd.yaml", "--state=f.db")
         self.assertEqual((settings["mesh"], settings["profile"]), ("on", "roce-pfc-dcqcn"))
+        self.assertNotIn("join-ca", settings)
         settings = self.settings_of("fabric-agent", "run", f"--config={folder}/agent.yaml")
         self.assertEqual((settings["node"], settings["interval"]), ("localhost", "2s"))
+        self.assertEqual(settings["tls-cert"], "/etc/fabricd/tls/cert.pem")
+
+        self.run_tool("ansible-playbook", "-c", "local", "-i", "localhost,", "-e",
+                      "fabricd_join=true", play)
+        settings = self.settings_of("fabricd", f"--config={folder}/fabricd.yaml", "--state=f.db")
+        self.assertEqual(settings["join-ca-key"], "/etc/fabricd/tls/ca-key.pem")
+        settings = self.settings_of("fabric-agent", "run", f"--config={folder}/agent.yaml")
+        self.assertEqual(settings["join-token"], "/etc/fabricd/join-token")
+        self.assertEqual(settings["join-dir"], "/var/lib/fabric-agent")
 
 
 if __name__ == "__main__":
