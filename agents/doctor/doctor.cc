@@ -11,22 +11,37 @@
 namespace fabric::doctor {
 namespace {
 
+// Commands that install drop-ins of the agent's unit.
+constexpr char kUmadDropIn[] =
+    "install -D -m 0644 /usr/share/fabricd/systemd/fabric-agent-umad.conf "
+    "/etc/systemd/system/fabric-agent.service.d/umad.conf";
+constexpr char kNvidiaDropIn[] =
+    "install -D -m 0644 /usr/share/fabricd/systemd/fabric-agent-nvidia.conf "
+    "/etc/systemd/system/fabric-agent.service.d/nvidia.conf";
+constexpr char kAmdDropIn[] =
+    "install -D -m 0644 /usr/share/fabricd/systemd/fabric-agent-amd.conf "
+    "/etc/systemd/system/fabric-agent.service.d/amd.conf";
+constexpr char kClockDropIn[] =
+    "install -D -m 0644 /usr/share/fabricd/systemd/fabric-agent-clock.conf "
+    "/etc/systemd/system/fabric-agent.service.d/clock.conf";
+
 constexpr Grant kVerbsPolicy = {
     "device policy: uverbs", "DeviceAllow=char-infiniband_verbs rw",
     "a device plugin's resource (rdma/hca: 1), or securityContext.privileged: true"};
-constexpr Grant kUmadPolicy = {"device policy: umad", "drop-in fabric-agent-umad.conf",
+constexpr Grant kUmadPolicy = {"device policy: umad", kUmadDropIn,
                                "a device plugin's resource, or securityContext.privileged: true"};
 constexpr Grant kDeviceMode = {"mode of the device file", "SupplementaryGroups=rdma",
                                "securityContext.supplementalGroups: [GID of the group rdma]"};
 constexpr Grant kUmadMode = {
-    "mode of the device file", "a udev rule: KERNEL==\"umad*\", GROUP=\"rdma\", MODE=\"0660\"",
+    "mode of the device file",
+    "install -m 0644 /usr/share/fabricd/systemd/70-fabric-umad.rules /etc/udev/rules.d/",
     "securityContext.supplementalGroups: [GID of the group rdma], and this udev rule on the node"};
 constexpr Grant kDeviceMissing = {"the device file", "PrivateDevices=no",
                                   "a hostPath volume of /dev/infiniband"};
-constexpr Grant kNvidia = {"device policy: NVIDIA GPUs", "drop-in fabric-agent-nvidia.conf",
+constexpr Grant kNvidia = {"device policy: NVIDIA GPUs", kNvidiaDropIn,
                            "runtimeClassName: nvidia and NVIDIA_VISIBLE_DEVICES=all (chart: "
                            "agent.runtimeClassName, agent.extraEnv)"};
-constexpr Grant kAmd = {"device policy: AMD GPUs", "drop-in fabric-agent-amd.conf",
+constexpr Grant kAmd = {"device policy: AMD GPUs", kAmdDropIn,
                         "a resource amd.com/gpu, or securityContext.privileged: true"};
 constexpr Grant kNetlink = {"netlink sockets", "RestrictAddressFamilies=AF_NETLINK",
                             "a seccompProfile that allows AF_NETLINK"};
@@ -60,8 +75,7 @@ constexpr Grant kReadSearch = {
     "securityContext.capabilities.add: [DAC_READ_SEARCH]", CAP_DAC_READ_SEARCH};
 constexpr Grant kDebugfs = {"debugfs", "sys-kernel-debug.mount of the machine",
                             "a hostPath volume of /sys/kernel/debug (chart: agent.debugfs)"};
-constexpr Grant kClock = {"adjtimex(2)", "drop-in fabric-agent-clock.conf",
-                          "a seccompProfile that allows adjtimex"};
+constexpr Grant kClock = {"adjtimex(2)", kClockDropIn, "a seccompProfile that allows adjtimex"};
 
 // The part of the machine that the features concern.
 struct Machine {

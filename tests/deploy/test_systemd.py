@@ -7,7 +7,7 @@ import shlex
 import socket
 import subprocess
 
-from deploytest import BIN, DEPLOY, DeployTest, main
+from deploytest import BIN, DEPLOY, ROOT, DeployTest, main
 
 UNITS = {"fabricd": "fabricd.service", "fabric-agent": "fabric-agent.service"}
 # Of 10, as systemd-analyze security counts. The agent needs the kernel log, packet sockets and
@@ -75,6 +75,22 @@ class TestSystemd(DeployTest):
                                       text=True, capture_output=True, timeout=60, check=False)
                 self.assertEqual((done.returncode, "x.conf" in done.stderr), (0, False),
                                  done.stderr)
+
+    def test_doctor_names_files_that_are_installed(self):
+        text = (ROOT / "agents/doctor/doctor.cc").read_text()
+        named = set(re.findall(r"/usr/share/fabricd/systemd/(\S+)", text))
+        self.assertIn("fabric-agent-nvidia.conf", named)
+        installed = re.findall(r"deploy/systemd/(\S+)", (ROOT / "CMakeLists.txt").read_text())
+        for name in named:
+            self.assertTrue((DEPLOY / "systemd" / name).exists(), name)
+            self.assertIn(name, installed)
+
+    def test_the_udev_rule_has_the_form_of_one(self):
+        """By its form: udevadm of Debian 12 has no command verify."""
+        rules = (DEPLOY / "systemd/70-fabric-umad.rules").read_text().splitlines()
+        [rule] = [line for line in rules if not line.startswith("#")]
+        for part in rule.split(", "):
+            self.assertRegex(part, r'^[A-Z]+(==|=)"[^"]+"$')
 
     def test_units_have_limits(self):
         for name in UNITS:
