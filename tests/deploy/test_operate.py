@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import queue
+import re
 import signal
 import socket
 import ssl
@@ -182,11 +183,24 @@ class TestOperate(DeployTest):
         self.assertNotIn("maintenance", self.fabricctl(fleet, "nodes"))
 
     def test_support_bundle_is_an_archive_without_secrets(self):
-        fleet = self.start()
+        """Secrets: keys, the bearer token of the caller, the URL and the secret of a webhook."""
+        made = self.run_well(self.program("fabricctl"), "token", "create", "ci", "--role", "admin")
+        token = re.search(r"fabric_\S+", made)[0]
+        tokens = self.folder() / "tokens.yaml"
+        tokens.write_text(next(line for line in made.splitlines() if line.startswith("- ")) + "\n")
+        tokens.chmod(0o600)
+        secrets = ("PRIVATE KEY", token, SECRET, "fabric?x=1", "planted")
+        fleet = self.start(f"--tokens={tokens}", f"--webhooks={self.hooks('127.0.0.1:9')}")
+        tree = fleet.folder / "tree-n1"
+        self.run_well(self.program("unpack"), ROOT / "tests/fixtures/h100_infiniband.tree", tree)
+        (tree / "proc/cmdline").write_text("quiet iommu=pt site.auth_token=planted\n")
         fleet.add("n1", "h100_infiniband")
         fleet.wait(lambda: self.rules_found(fleet), "a finding")
         path = fleet.folder / "bundle.tar"
-        self.fabricctl(fleet, "support-bundle", "--out", path)
+        (fleet.folder / "token").write_text(token)
+        (fleet.folder / "token").chmod(0o600)
+        self.fabricctl(fleet, "support-bundle", "--out", path,
+                       "--token-file", fleet.folder / "token")
         self.assertEqual(path.stat().st_mode & 0o777, 0o600)
         with tarfile.open(path) as tar:
             names = tar.getnames()
@@ -195,7 +209,9 @@ class TestOperate(DeployTest):
         for name, text in zip(names, texts):
             if name.endswith(".json"):
                 json.loads(text)
-            self.assertNotIn("PRIVATE KEY", text, name)
+            for secret in secrets:
+                self.assertNotIn(secret, text, name)
+        self.assertIn("iommu", texts[names.index("fabricd-bundle/nodes/n1.json")])
 
     def hooks(self, address, *more, scheme="http"):
         folder = self.folder()
