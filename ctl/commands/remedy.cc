@@ -164,7 +164,9 @@ extern const Command remedy_list = {
         "approve, an action waits until you approve it. STATE is proposed, approved, applied or "
         "reverting; --all adds reverted, rejected, failed and expired. SINCE and AUTHOR are of the "
         "last change.",
-    .example = "fabricctl remedy list",
+    .example =
+        "fabricctl remedy list\n"
+        "fabricctl remedy list --all --filter 'node=n1' -o wide",
     .options = kRemedyListOptions,
     .run = RunRemedyList,
     .watch = true,
@@ -177,7 +179,9 @@ extern const Command remedy_approve = {
         "The program then drains or taints the node: the scheduler starts nothing new on it, and "
         "what runs continues. The identity that proposed an action cannot approve it. The limits "
         "remediation-per-hour and remediation-percent apply.",
-    .example = "fabricctl remedy approve a3 --note \"cable is ordered\"",
+    .example =
+        "fabricctl remedy approve a3\n"
+        "fabricctl remedy approve a3 --note \"cable is ordered\"",
     .options = kRemedyDecideOptions,
     .run = RunRemedyApprove,
 };
@@ -188,7 +192,9 @@ extern const Command remedy_revert = {
     .description =
         "The program resumes the node or removes the taint when it looks next. No program can "
         "propose an action of this kind for this node for 24 hours.",
-    .example = "fabricctl remedy revert a3 --note \"node is needed tonight\"",
+    .example =
+        "fabricctl remedy revert a3\n"
+        "fabricctl remedy revert a3 --note \"node is needed tonight\"",
     .options = kRemedyDecideOptions,
     .run = RunRemedyRevert,
 };
@@ -200,7 +206,9 @@ extern const Command remedy_propose = {
         "Prints the open action of this kind and node if there is one. Apply it only if its state "
         "is approved, then run `remedy report`. Exit status 5: the setting remediation is off, a "
         "limit is reached, or a person ended such an action in the last 24 hours.",
-    .example = "fabricctl remedy propose n1 --kind slurm-drain --reason \"mlx5_0/1 is down\"",
+    .example =
+        "fabricctl remedy propose n1 --kind slurm-drain --reason \"mlx5_0/1 is down\"\n"
+        "fabricctl remedy propose n1 --kind kubernetes-taint --reason slow --evidence f7",
     .options = kRemedyProposeOptions,
     .run = RunRemedyPropose,
 };
@@ -209,7 +217,9 @@ extern const Command remedy_report = {
     .path = "remedy report",
     .summary = "Report that an action is applied, reverted or failed, for programs of schedulers.",
     .description = "A repeated report changes nothing.",
-    .example = "fabricctl remedy report a3 applied",
+    .example =
+        "fabricctl remedy report a3 applied\n"
+        "fabricctl remedy report a3 failed --note \"no such node in Slurm\"",
     .options = kRemedyReportOptions,
     .run = RunRemedyReport,
 };
