@@ -98,8 +98,9 @@ class TestSystemd(DeployTest):
                 self.assertEqual(len(values(unit_text(name), key)), 1, f"{name} {key}")
 
     def test_reload_is_the_signal_of_the_programs(self):
-        for name in UNITS:
-            self.assertEqual(["/bin/kill -HUP $MAINPID"], values(unit_text(name), "ExecReload"))
+        for name in UNITS:  # A minimal system has no /bin/kill.
+            self.assertEqual(["/bin/sh -c 'kill -HUP $MAINPID'"],
+                             values(unit_text(name), "ExecReload"))
 
     def test_agent_has_only_the_capabilities_of_its_inspectors(self):
         text = unit_text("fabric-agent")
