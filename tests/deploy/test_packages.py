@@ -130,6 +130,8 @@ class TestPackages(DeployTest):
 
     def ten_minutes(self, container, begun):
         """What a new user does: CA, controller, three nodes that join, a finding, Prometheus."""
+        states = container.run("systemctl", "show", "-P", "ActiveState", *UNITS).split()
+        self.assertEqual(states, ["inactive", "inactive"], "the packages start nothing")
         container.run("fabricctl", "pki", "init", "--dir", PKI)
         self.issue(container, "server", "fabricd", "--ip", "127.0.0.1")
         container.run("sh", "-ec", f"""
@@ -210,7 +212,7 @@ class TestPackages(DeployTest):
     def kill(self, container):
         """systemd starts a program again that was killed, and its nodes are there again."""
         for unit in UNITS:
-            container.run("systemctl", "kill", "--signal=KILL", unit)
+            container.run("systemctl", "kill", "--kill-whom=main", "--signal=KILL", unit)
             container.await_output(("systemctl", "show", "-P", "NRestarts", unit), "^1$")
             container.await_output(("systemctl", "is-active", unit), "^active")
             self.await_nodes(container)
