@@ -49,8 +49,9 @@ std::uint8_t LanesOf(std::uint8_t widths) {
   return (widths & 1) != 0 ? 1 : 0;
 }
 
-// The fastest of two sets of speeds.
-Speed SpeedOf(std::uint8_t speeds, std::uint8_t extended) {
+// The fastest of three sets of speeds.
+Speed SpeedOf(std::uint8_t speeds, std::uint8_t extended, bool xdr) {
+  if (xdr) return Speed::kXdr;
   if ((extended & 8) != 0) return Speed::kNdr;
   if ((extended & 4) != 0) return Speed::kHdr;
   if ((extended & 2) != 0) return Speed::kEdr;
@@ -129,6 +130,14 @@ std::optional<PortInfo> ReadPortInfo(Bytes data) {
   const bool extended = (capabilities & kHasExtendedSpeeds) != 0;
   const auto extended_active = static_cast<std::uint8_t>(extended ? data[62] >> 4 : 0);
   const auto extended_enabled = static_cast<std::uint8_t>(extended ? data[63] & 0x1f : 0);
+  // LinkSpeedExtActive2 and LinkSpeedExtEnabled2 have 3 bits each, at both ends of byte 56; 1 is
+  // XDR, 6 and 7 mean "none". An active speed is also enabled.
+  const auto one = static_cast<std::uint8_t>(extended ? data[56] >> 5 : 0);
+  const auto other = static_cast<std::uint8_t>(extended ? data[56] & 0x07 : 0);
+  const bool xdr_one = one < 6 && (one & 1) != 0;
+  const bool xdr_other = other < 6 && (other & 1) != 0;
+  const bool xdr_active = xdr_one && xdr_other;
+  const bool xdr_enabled = xdr_one || xdr_other;
   const auto speed_active = static_cast<std::uint8_t>(data[35] >> 4);
   const auto speed_enabled = static_cast<std::uint8_t>(data[35] & 0x0f);
   return PortInfo{
@@ -137,11 +146,12 @@ std::optional<PortInfo> ReadPortInfo(Bytes data) {
       .runs_manager = (capabilities & kIsManager) != 0,
       .state = StateOf(static_cast<std::uint8_t>(data[32] & 0x0f)),
       .physical_state = static_cast<std::uint8_t>(data[33] >> 4),
-      .active = {LanesOf(data[31]), SpeedOf(speed_active, extended_active)},
+      .active = {LanesOf(data[31]), SpeedOf(speed_active, extended_active, xdr_active)},
       // 30 and 31 mean "no extended speed".
       .enabled = {LanesOf(data[29]),
                   SpeedOf(speed_enabled,
-                          extended_enabled >= 30 ? std::uint8_t{0} : extended_enabled)},
+                          extended_enabled >= 30 ? std::uint8_t{0} : extended_enabled,
+                          xdr_enabled)},
       .lmc = static_cast<std::uint8_t>(data[34] & 0x07),
       .mtu = MtuOf(static_cast<std::uint8_t>(data[36] >> 4)),
       .mtu_capability = MtuOf(static_cast<std::uint8_t>(data[41] & 0x0f)),

@@ -97,6 +97,14 @@ TEST(PortInfo, ReadsWidthsAndSpeeds) {
   data[63] = 30;  // No extended speed enabled
   EXPECT_EQ(ToString(subnet::ReadPortInfo(data)->active), "4xNDR");
   EXPECT_EQ(ToString(subnet::ReadPortInfo(data)->enabled), "4xQDR");
+  data[56] = 1 << 5 | 1 << 3 | 1;  // XDR: active, supported and enabled
+  EXPECT_EQ(ToString(subnet::ReadPortInfo(data)->active), "4xXDR");
+  EXPECT_EQ(ToString(subnet::ReadPortInfo(data)->enabled), "4xXDR");
+  data[56] = 1 << 3 | 1;  // The link came up slower than XDR.
+  EXPECT_EQ(ToString(subnet::ReadPortInfo(data)->active), "4xNDR");
+  EXPECT_EQ(ToString(subnet::ReadPortInfo(data)->enabled), "4xXDR");
+  data[56] = 1 << 3 | 6;  // Disabled
+  EXPECT_EQ(ToString(subnet::ReadPortInfo(data)->enabled), "4xQDR");
 }
 
 TEST(NodeDescription, IsText) {
