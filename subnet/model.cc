@@ -1,6 +1,8 @@
 #include "subnet/model.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -88,6 +90,36 @@ std::vector<Cable> Subnet::Cables() const {
 
 bool Subnet::HasRoutes() const {
   return std::ranges::any_of(nodes_, [](const Node& node) { return !node.routes.empty(); });
+}
+
+std::size_t Subnet::CountMixed() const {
+  std::vector<std::uint32_t> part(nodes_.size(), kNoNode);
+  std::vector<std::set<std::uint16_t>> lids;  // By part
+  for (std::uint32_t first = 0; first < nodes_.size(); ++first) {
+    if (part[first] != kNoNode) continue;
+    const auto number = static_cast<std::uint32_t>(lids.size());
+    lids.emplace_back();
+    std::vector<std::uint32_t> queue = {first};
+    part[first] = number;
+    for (std::size_t at = 0; at < queue.size(); ++at)
+      for (const Port& port : nodes_[queue[at]].ports) {
+        if (IsAssigned(port.lid)) lids[number].insert(*port.lid);
+        if (port.peer == kNoNode || part[port.peer] != kNoNode) continue;
+        part[port.peer] = number;
+        queue.push_back(port.peer);
+      }
+  }
+  // A part counts if most of its LIDs are those of larger ones, and there are several.
+  std::ranges::sort(lids, std::greater(), &std::set<std::uint16_t>::size);
+  std::set<std::uint16_t> larger;
+  std::size_t mixed = 0;
+  for (std::set<std::uint16_t>& each : lids) {
+    const auto shared = std::ranges::count_if(each, [&](auto lid) { return larger.contains(lid); });
+    if (shared >= 2 && static_cast<std::size_t>(shared) * 2 >= each.size())
+      mixed += mixed == 0 ? 2 : 1;
+    larger.merge(each);
+  }
+  return mixed;
 }
 
 const Manager* Subnet::Master() const {

@@ -228,6 +228,8 @@ class Subnet {
   const std::vector<Source>& sources() const { return sources_; }
   const Problems& problems() const { return problems_; }
   bool HasRoutes() const;
+  // Parts that no cable joins and that use the same LIDs: files of several subnets. 0 or 1: none.
+  std::size_t CountMixed() const;
   std::size_t CountNodes(NodeType type) const;
 
  private:

@@ -121,7 +121,8 @@ Evaluation Evaluate(const Subnet& subnet, const Plan* plan, const Expectations& 
   const Levels levels = LevelsOf(graph);
   std::optional<RouteReport> routes;
   std::optional<CreditLoops> credit_loops;
-  if (subnet.HasRoutes()) {
+  const std::size_t mixed = subnet.CountMixed();
+  if (subnet.HasRoutes() && mixed == 0) {
     routes = AnalyseRoutes(graph);
     credit_loops = FindCreditLoops(graph, *routes);
   }
@@ -137,6 +138,11 @@ Evaluation Evaluate(const Subnet& subnet, const Plan* plan, const Expectations& 
     if (subnet.reading() && !subnet.reading()->changed.empty())
       verdicts.Unknown(Format("the subnet changed while it was read ({}); read it again",
                               subnet.reading()->changed));
+    else if (mixed > 0)
+      verdicts.Unknown(
+          Format("the files have {} subnets, which use the same LIDs and have no cable "
+                 "between them; check each of them by itself",
+                 mixed));
     else
       check->judge(input, verdicts);
   }

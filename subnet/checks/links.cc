@@ -136,8 +136,8 @@ void JudgeTiers(const CheckInput& input, Verdicts& out) {
   for (const auto& [tier, cables] : tiers) JudgeTier(subnet, cables, out);
   if (unread > 0)
     out.Unknown(
-        Format("the rates of {} cables are unknown: add the output of ibnetdiscover or "
-               "opensm-subnet.lst",
+        Format("the rates of {} cables are unknown: add the output of ibnetdiscover "
+               "(opensm 3.3 does not write HDR and faster ones)",
                unread));
 }
 

@@ -45,7 +45,7 @@ std::vector<Part> PartsOf(const FileFormat* format, std::string_view text) {
   std::size_t line = 1;
   for (std::size_t at = 0; at < text.size() && parts.size() < kPartsMax; ++line) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const FileFormat* const typical = FormatOf(Trim(text.substr(at, end - at)));
+    const FileFormat* const typical = FormatOf(Trim(Shown(Trim(text.substr(at, end - at)))));
     if (typical != nullptr && typical->read != nullptr && typical != parts.back().format)
       parts.push_back({.format = typical, .begin = at, .line = line});
     at = end + 1;

@@ -144,6 +144,21 @@ class NdtReader {
   std::set<std::string> seen_;
 };
 
+// A part of a chassis: "L01/U1".
+bool IsChassisPart(std::string_view word) {
+  Scanner at(word);
+  if (!at.Eat("L") && !at.Eat("S")) return false;
+  return at.Decimal() && at.Eat("/U") && at.Decimal() && at.rest().empty();
+}
+
+// "core/L01/U1" of "core L01/U1"; any other name unchanged.
+std::string TopoName(std::string_view name) {
+  const std::size_t blank = name.rfind(' ');
+  if (blank == std::string_view::npos || !IsChassisPart(name.substr(blank + 1)))
+    return std::string(name);
+  return Format("{}/{}", Trim(name.substr(0, blank)), name.substr(blank + 1));
+}
+
 // "leaf-1 P5", "gpu-7 mlx5_2/P1": the name and the port of a line of a topo file.
 std::optional<PlannedEnd> ReadTopoEnd(std::string_view text) {
   const std::size_t last = text.find_last_of("P");
@@ -153,12 +168,15 @@ std::optional<PlannedEnd> ReadTopoEnd(std::string_view text) {
   if (!number || (before != ' ' && before != '/')) return std::nullopt;
   const std::string_view name = Trim(text.substr(0, last - 1));
   if (name.empty()) return std::nullopt;
-  return PlannedEnd{std::string(name), *number};
+  return PlannedEnd{TopoName(name), *number};
 }
 
 // P2 -4x-50G-> HCA_mlx5_3 host mlx5_0/P1
+// L01/U1/P2 -4x-50G-> MCS8500 core L02/U1/P20
 std::optional<PlannedCable> ReadTopoCable(std::string_view switch_name, std::string_view line) {
-  Scanner at(line);
+  const std::size_t part = line.substr(0, line.find(' ')).rfind("/P");
+  const bool of_chassis = part != std::string_view::npos && IsChassisPart(line.substr(0, part));
+  Scanner at(of_chassis ? line.substr(part + 1) : line);
   const auto port = at.Eat("P") ? at.Decimal() : std::nullopt;
   at.Blanks();
   const std::size_t arrow = at.rest().find("-> ");
@@ -170,7 +188,9 @@ std::optional<PlannedCable> ReadTopoCable(std::string_view switch_name, std::str
   if (model == std::string_view::npos) return std::nullopt;
   auto to = ReadTopoEnd(Trim(far.substr(model)));
   if (!to) return std::nullopt;
-  return PlannedCable{.from = {std::string(switch_name), *port}, .to = *std::move(to)};
+  std::string from(switch_name);
+  if (of_chassis) from += Format("/{}", line.substr(0, part));
+  return PlannedCable{.from = {std::move(from), *port}, .to = *std::move(to)};
 }
 
 bool IsTopoCable(std::string_view line) {
@@ -192,14 +212,18 @@ void ReadTopo(std::string_view text, Plan& plan) {
     if (auto cable = ReadTopoCable(here, line)) {
       if (here.empty()) {
         plan.problems.Add({plan.file, number,
-                           Format("expected a switch above this cable, saw {}", Quoted(line))});
+                           Format("expected a line 'MODEL NAME' of the switch above this cable, "
+                                  "saw {}",
+                                  Quoted(line))});
         return;
       }
       cable->line = number;
       plan.cables.push_back(*std::move(cable));
-    } else if (words.size() == 2 && line.find("->") == std::string_view::npos) {
-      here = std::string(words[1]);
+    } else if (line.find("->") == std::string_view::npos &&
+               (words.size() == 2 || (words.size() > 2 && words[2] == "CFG:"))) {
+      here = std::string(words[1]);  // MODEL NAME [CFG: ...]
     } else {
+      if (line.find("->") == std::string_view::npos) here.clear();
       plan.problems.Add({plan.file, number,
                          Format("expected 'MODEL NAME' or a cable such as 'P2 -4x-50G-> HCA_mlx5 "
                                 "host mlx5_0/P1', saw {}",

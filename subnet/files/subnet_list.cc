@@ -33,8 +33,10 @@ std::optional<ListedEnd> ReadListedEnd(std::string_view text) {
     end.type = NodeType::kSwitch;
   else if (at.Eat("CA"))
     end.type = NodeType::kAdapter;
-  else if (at.Eat("RT"))
+  else if (at.Eat("Rt"))
     end.type = NodeType::kRouter;
+  else if (at.Eat("**"))
+    end.type = NodeType::kUnknown;
   else
     return std::nullopt;
   end.runs_manager = at.Eat("-SM");
@@ -133,7 +135,7 @@ bool IsListLine(std::string_view line) {
 
 void ReadSubnetList(const std::string& file, std::string_view text, Builder& builder) {
   ForEachLine(text, [&](std::size_t number, std::string_view line) {
-    if (!line.empty() && !OnListLine(line, builder))
+    if (!line.empty() && !line.starts_with('#') && !OnListLine(line, builder))
       builder.AddProblem({file, number,
                           Format("expected a cable such as {{ SW Ports:24 ... }} {{ CA Ports:01 "
                                  "... }} PHY=4x LOG=ACT SPD=50, saw {}",

@@ -14,6 +14,13 @@ constexpr std::string_view kLftsHead = "Unicast lids [";
 constexpr std::string_view kFdbsHead = "dump_ucast_routes: Switch ";
 constexpr std::string_view kNotRead = "SubnGet(LFT) failed on switch ";  // On standard error
 
+// Also "osm_ucast_mgr_dump_ucast_routes: Switch " of ibdiagnet2.fdbs.
+bool IsFdbsHead(std::string_view line) {
+  constexpr std::string_view kManager = "osm_ucast_mgr_";
+  if (line.starts_with(kManager)) line.remove_prefix(kManager.size());
+  return line.starts_with(kFdbsHead);
+}
+
 // LIDs of a table, both ends included: "[0x0-0x40]" of dump_lfts, "[0-64]" of opensm.
 struct LidRange {
   std::uint32_t first = 0;
@@ -50,7 +57,7 @@ class TableReader {
     line_ = number;
     if (line.empty() || line.starts_with('#')) return;
     if (line.starts_with(kLftsHead)) return BeginLfts(line);
-    if (line.starts_with(kFdbsHead)) return Begin(line, Scanner::After(line, "Switch "));
+    if (IsFdbsHead(line)) return Begin(line, Scanner::After(line, "Switch "));
     if (line.find(kNotRead) != std::string_view::npos) return OnNotRead(line);
     if (line.starts_with("Multicast mlids [")) {
       End();
@@ -240,8 +247,9 @@ const FileFormat kDumpLftsFormat = {
 const FileFormat kFdbsFormat = {
     .name = "opensm.fdbs",
     .made_by = "opensm -D 0x43",
-    .recognises = [](std::string_view line) { return line.starts_with(kFdbsHead); },
-    .read = [](const std::string& file, std::string_view text,
-               Builder& builder) { ReadTables(kFdbsFormat, file, text, builder); }};
+    .recognises = IsFdbsHead,
+    .read = [](const std::string& file, std::string_view text, Builder& builder) {
+      ReadTables(kFdbsFormat, file, text, builder);
+    }};
 
 }  // namespace fabric::subnet

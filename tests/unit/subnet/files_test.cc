@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "subnet/builder.h"
+#include "subnet/checks/check.h"
 #include "subnet/exports/exports.h"
 #include "subnet/files/formats.h"
 #include "subnet/plan.h"
@@ -141,6 +142,32 @@ TEST(SubnetFiles, AFileThatCannotBeUsedIsOneProblem) {
       << "a name of the command line that is wrong";
 }
 
+TEST(SubnetFiles, APartCanBeginBehindColours) {
+  const Subnet subnet =
+      ReadText(std::string(kSwitchA) +
+               "[1]\t\"S-0000000000000009\"[7]\t# \"leaf-9\" lid 9 4xHDR\n"
+               "\x1b[1mUnicast lids [0-9] of switch Lid 1 guid 0x1 ('a'):\x1b[0m\n"
+               "0x0009 001 # x\n9 lids dumped\n");
+  EXPECT_THAT(ProblemTexts(subnet.problems()), IsEmpty());
+  EXPECT_EQ(subnet.node(0).RouteTo(9), 1);
+}
+
+// Two rails in one file: each has its LIDs, and no rule can be judged.
+TEST(SubnetFiles, OfSeveralSubnetsAreUnknown) {
+  testing::TestSubnet rail = testing::Make(testing::FatTree{.leaves = 2, .hosts = 2});
+  rail.Route();
+  std::string text = rail.Ibnetdiscover();
+  for (testing::TestNode& node : rail.nodes) node.guid += 0x1000000000;
+  const Subnet one = ReadText(text);
+  EXPECT_EQ(one.CountMixed(), 0U);
+  const Subnet both = ReadText(text + rail.Ibnetdiscover() + rail.Lfts());
+  EXPECT_EQ(both.CountMixed(), 2U);
+  const Evaluation evaluation = Evaluate(both, nullptr, {});
+  EXPECT_EQ(evaluation.counts.fail(), 0U);
+  EXPECT_EQ(evaluation.counts.pass(), 0U);
+  EXPECT_THAT(evaluation.findings.front().title(), HasSubstr("the files have 2 subnets"));
+}
+
 TEST(SubnetFiles, OtherOutputsOfKnownToolsAreNamed) {
   Builder builder;
   for (const auto& [text, saw] : {
@@ -170,6 +197,19 @@ TEST(SubnetList, ReadsBothEndsAndMarksTheManager) {
   EXPECT_EQ(subnet.port({0, 0}).lid, 0x12);
   EXPECT_TRUE(subnet.port({1, 1}).runs_manager);
   EXPECT_EQ(ToString(subnet.port({0, 5}).rate), "4xHDR");
+}
+
+TEST(SubnetList, ReadsRoutersAndComments) {
+  const Subnet subnet = ReadText(
+      "# of ibdiagnet\n{ Rt-SM Ports:02 SystemGUID:1 NodeGUID:0000000000000001 PortGUID:1 "
+      "VenID:0002C9 DevID:D2F2 Rev:000000A1 {router} LID:0012 PN:02 } { ** Ports:01 SystemGUID:2 "
+      "NodeGUID:02 PortGUID:3 VenID:000002C9 DevID:10210000 Rev:000000A1 {x} LID:0001 PN:01 } "
+      "PHY=4x LOG=ACT SPD=??\n",
+      "opensm-subnet.lst");
+  EXPECT_THAT(ProblemTexts(subnet.problems()), IsEmpty());
+  ASSERT_THAT(subnet.Cables(), SizeIs(1));
+  EXPECT_EQ(subnet.node(0).type, NodeType::kRouter);
+  EXPECT_EQ(subnet.node(1).type, NodeType::kUnknown);
 }
 
 TEST(Sminfo, ReadsTheState) {
@@ -259,6 +299,21 @@ TEST(Plans, TopoFileHasTheSwitchAboveItsCables) {
   EXPECT_EQ(ToString(plan->cables[0].to), "\"gpu-1 mlx5_0\" port 1");
   EXPECT_EQ(ToString(plan->cables[1].to), "\"spine-1\" port 1");
   EXPECT_THAT(ProblemTexts(plan->problems), ElementsAre(HasSubstr("t.topo:4: expected")));
+}
+
+TEST(Plans, TopoFileHasChassis) {
+  const auto plan = ReadPlan("t.topo",
+                             "MCS8500 core CFG: L01=present\n"
+                             "   L01/U1/P2 -4x-50G-> MQM8700 leaf-1 P5\n"
+                             "MQM8700 leaf-2\n   P1 -4x-50G-> MCS8500 core L02/U1/P20\n"
+                             "MQM8700\n   P2 -4x-50G-> MQM8700 leaf-1 P6\n");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_THAT(plan->cables, SizeIs(2));
+  EXPECT_EQ(ToString(plan->cables[0].from), "\"core/L01/U1\" port 2");
+  EXPECT_EQ(ToString(plan->cables[1].to), "\"core/L02/U1\" port 20");
+  EXPECT_THAT(ProblemTexts(plan->problems),
+              ElementsAre(HasSubstr("t.topo:5: expected 'MODEL NAME'"),
+                          HasSubstr("t.topo:6: expected a line 'MODEL NAME'")));
 }
 
 TEST(Exports, SlurmJoinsTheLeavesOfAHostAndKeepsPartsApart) {

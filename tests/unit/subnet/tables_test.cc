@@ -23,7 +23,8 @@ TEST(Tables, FormatsOfDumpLftsAndOpensmGiveTheSameTable) {
         "017 : (Channel Adapter)\n2 valid lids dumped \n",
         "Unicast lids [0-3] of switch Lid 1 guid 0x0000000000000001 ('leaf-1'):\n0x0001 000 # "
         "Switch\n0x0003 017 # Channel Adapter\n3 lids dumped\n",
-        "dump_ucast_routes: Switch 0x0000000000000001\nLID    : Port : Hops : Optimal\n0x0001 : "
+        "osm_ucast_mgr_dump_ucast_routes: Switch 0x0000000000000001\nLID    : Port : Hops : "
+        "Optimal\n0x0001 : "
         "000 "
         " : 00   : yes\n0x0002 : UNREACHABLE\n0x0003 : 017  : 01   : yes\n"}) {
     const Subnet subnet = ReadText(text, "lfts.txt");
