@@ -21,6 +21,9 @@ constexpr std::size_t kChangesBefore = 6;
 constexpr Option kDiagnoseOptions[] = {
     {.name = "NODE", .value = "NODE", .doc = "Names of nodes.", .repeated = true},
     HostsOption("nodes", "Nodes, such as gpu[001-016], @FILE or -."),
+    {.name = "job",
+     .value = "ID",
+     .doc = "Nodes of the newest certificate with this job ID (certify --job)."},
     {.name = "before",
      .type = OptionType::kDuration,
      .fallback = "1h",
@@ -29,12 +32,49 @@ constexpr Option kDiagnoseOptions[] = {
      .doc = "Also show the settings that changed in this period before a finding opened."},
 };
 
-Result<std::vector<std::string>> DiagnosedNodes(const Arguments& arguments) {
+// fabricd knows the nodes of a job from its certificate only.
+Result<v1::Certificate> CertificateOfJob(Client& client, const std::string& job) {
+  if (job.find_first_of("\"\\") != job.npos)
+    return Status(Code::kInvalidArgument,
+                  Format("--job: expected a job ID without quotes, saw {}", Quoted(job)));
+  v1::ListCertificatesRequest request;
+  request.set_filter(Format("request.job_id=\"{}\"", job));
+  request.set_fields("id,state,verdict,request,started_at");
+  ASSIGN_OR_RETURN(auto response, client.List<v1::ListCertificatesResponse>(request));
+  auto& found = *response.mutable_certificates();
+  if (found.empty())
+    return Status(Code::kNotFound,
+                  Format("no certificate has the job ID {0}; give the nodes, with Slurm: fabricctl "
+                         "diagnose --nodes \"$(squeue -j {0} -ho %N)\"",
+                         job));
+  return *std::ranges::max_element(found, {}, [](const v1::Certificate& certificate) {
+    return Nanoseconds(certificate.started_at());
+  });
+}
+
+std::string JobLine(const v1::Certificate& certificate) {
+  const v1::CertificateRequest& request = certificate.request();
+  const bool done = certificate.state() == v1::CERTIFICATE_STATE_DONE;
+  return Format("Job {}: {} of certificate {} ({})\n", request.job_id(),
+                Plural(static_cast<std::uint64_t>(request.nodes_size()), "node"), certificate.id(),
+                done ? Name(certificate.verdict()) : "running");
+}
+
+// `head` gets the line about the job.
+Result<std::vector<std::string>> DiagnosedNodes(Client& client, const Arguments& arguments,
+                                                std::string& head) {
   std::vector<std::string> names = arguments.All("NODE");
   ASSIGN_OR_RETURN(const std::vector<std::string> more, HostsOf(arguments, "nodes"));
   names.insert(names.end(), more.begin(), more.end());
+  if (arguments.Has("job")) {
+    ASSIGN_OR_RETURN(const v1::Certificate certificate,
+                     CertificateOfJob(client, arguments.Text("job")));
+    head = JobLine(certificate);
+    const auto& of_job = certificate.request().nodes();
+    names.insert(names.end(), of_job.begin(), of_job.end());
+  }
   if (names.empty())
-    return Status(Code::kInvalidArgument, "expected NODE or --nodes; see fabricctl nodes");
+    return Status(Code::kInvalidArgument, "expected NODE, --nodes or --job; see fabricctl nodes");
   if (names.size() > kDiagnosedMax)
     return Status(Code::kInvalidArgument,
                   Format("expected at most {} nodes, saw {}", kDiagnosedMax, names.size()));
@@ -142,8 +182,9 @@ std::string NodeHead(const v1::NodeSummary& node, std::size_t roots, WallTime no
 }
 
 Result<Output> RunDiagnose(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, DiagnosedNodes(arguments));
   Output output;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                   DiagnosedNodes(client, arguments, output.before));
   auto message = std::make_unique<v1::ListFindingsResponse>();
   std::set<std::string> shown;  // A finding can be about several of the nodes.
   for (const std::string& name : names) {
@@ -190,7 +231,8 @@ extern const Command diagnose = {
         "-o json prints these findings. Exits with 1 if a finding is open or a node is lost.",
     .example =
         "fabricctl diagnose n2\n"
-        "fabricctl diagnose --nodes gpu[001-016] --before 6h",
+        "fabricctl diagnose --nodes gpu[001-016] --before 6h\n"
+        "fabricctl diagnose --job 4711",
     .options = kDiagnoseOptions,
     .run = RunDiagnose,
     .watch = true,

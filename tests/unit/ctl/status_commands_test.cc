@@ -123,7 +123,35 @@ TEST(Diagnose, TakesListsAndNamesAFindingOfSeveralNodesOnce) {
   EXPECT_EQ(controller.Requests<v1::GetNodeRequest>().size(), 2U);
   FakeController healthy;
   EXPECT_EQ(RunWords("diagnose n1", healthy).status, kExitOk);
-  EXPECT_THAT(RunWords("diagnose", healthy).err, HasSubstr("expected NODE or --nodes"));
+  EXPECT_THAT(RunWords("diagnose", healthy).err, HasSubstr("expected NODE, --nodes or --job"));
+}
+
+TEST(Diagnose, TheNodesOfAJobAreThoseOfItsNewestCertificate) {
+  FakeController controller;
+  controller.Answer<v1::ListCertificatesResponse>() =
+      FromText<v1::ListCertificatesResponse>(R"({"certificates": [
+      {"id": "cert-1", "state": "CERTIFICATE_STATE_DONE", "verdict": "VERDICT_PASS",
+       "request": {"job_id": "4711", "nodes": ["n9"]}, "started_at": "2026-11-21T00:00:00Z"},
+      {"id": "cert-2", "state": "CERTIFICATE_STATE_DONE", "verdict": "VERDICT_FAIL",
+       "request": {"job_id": "4711", "nodes": ["n1", "n2"]},
+       "started_at": "2026-11-21T01:00:00Z"}]})");
+  const Said said = RunWords("diagnose --job 4711", controller);
+  EXPECT_EQ(controller.LastRequest<v1::ListCertificatesRequest>().filter(),
+            "request.job_id=\"4711\"");
+  EXPECT_THAT(said.out, HasSubstr("Job 4711: 2 nodes of certificate cert-2 (FAIL)\n"));
+  const auto asked = controller.Requests<v1::GetNodeRequest>();
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].name(), "n1");
+}
+
+TEST(Diagnose, AJobWithoutACertificateIsAnErrorThatSaysWhatToDo) {
+  FakeController controller;
+  Said said = RunWords("diagnose --job 4711", controller);
+  EXPECT_EQ(said.status, kExitError);
+  EXPECT_THAT(said.err, HasSubstr("no certificate has the job ID 4711; give the nodes, with Slurm: "
+                                  "fabricctl diagnose --nodes \"$(squeue -j 4711 -ho %N)\""));
+  said = RunWords("diagnose --job 4\"7", controller);
+  EXPECT_EQ(said.status, kExitUsage);
 }
 
 TEST(Diagnose, ALostNodeIsAFault) {
