@@ -10,6 +10,7 @@
 #include "ctl/help.h"
 #include "ctl/live_names.h"
 #include "ctl/render.h"
+#include "ctl/snapshot_client.h"
 
 namespace fabric::ctl {
 namespace {
@@ -232,14 +233,34 @@ int RunInCells(const Command& command, const Arguments& arguments,
   return worst;
 }
 
+Status CheckSnapshot(const Command& command, const Arguments& arguments) {
+  if (command.offline)
+    return {
+        Code::kInvalidArgument,
+        Format("--snapshot: expected a command that asks a controller, saw '{}'", command.path)};
+  if (command.path == "top")
+    return {Code::kInvalidArgument,
+            "--snapshot: 'top' compares two samples of a controller, and files have one"};
+  for (const std::string_view other : {"controller", "context"})
+    if (arguments.Given(other))
+      return {Code::kInvalidArgument, Format("expected --snapshot or --{}, saw both", other)};
+  return {};
+}
+
 int RunCommand(const Command& command, Arguments arguments, const Environment& environment,
                const Connect& connect, Console& console) {
+  const bool from_files = arguments.Has("snapshot");
+  if (from_files)
+    if (const Status status = CheckSnapshot(command, arguments); !status.ok())
+      return Fail(status, console);
   const auto cells = CellsOf(environment, arguments);
   if (!cells.ok()) return Fail(cells.status().In("--context all"), console);
-  if (!cells->empty()) return RunInCells(command, arguments, *cells, environment, connect, console);
+  if (!cells->empty() && !from_files)
+    return RunInCells(command, arguments, *cells, environment, connect, console);
   if (const Status status = Complete(environment, command, arguments); !status.ok())
     return Fail(status, console);
-  const std::unique_ptr<Client> client = connect(ClientOptionsOf(arguments));
+  const std::unique_ptr<Client> client = from_files ? MakeSnapshotClient(arguments.Text("snapshot"))
+                                                    : connect(ClientOptionsOf(arguments));
   // The command events has an option of its own with this name.
   const bool streams = command.path == "events";
   if (!arguments.Bool("watch") || streams)

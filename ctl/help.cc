@@ -41,6 +41,11 @@ constexpr Option kSharedOptions[] = {
      .type = OptionType::kPath,
      .doc = "File with the bearer token of the caller, sent over TLS or to this machine only. "
             "Environment: FABRICCTL_TOKEN_FILE."},
+    {.name = "snapshot",
+     .type = OptionType::kPath,
+     .value = "FOLDER",
+     .doc = "Answer from the snapshots NODE.json in this folder (fabric-agent inspect -o json) in "
+            "place of a controller: commands about nodes, ports, devices and findings."},
     {.name = "output",
      .fallback = "table",
      .choices = "table|wide|json|yaml|name|jsonl|csv",

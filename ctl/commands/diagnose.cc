@@ -126,8 +126,9 @@ std::string FindingText(const v1::Finding& finding, WallTime now) {
   std::string text = Format("{} {} {}: {}\n", Cell(Name(finding.severity())),
                             SubjectName(finding.subject()), finding.rule(), finding.title());
   const std::string life = LifeCell(finding);
-  text += Format("  Since:      {} ({}){}\n", ToString(finding.opened_at()),
-                 AgeCell(finding.opened_at(), now), life == kAbsent ? "" : ", " + life);
+  if (Nanoseconds(finding.opened_at()) > 0)  // Not known from files of snapshots
+    text += Format("  Since:      {} ({}){}\n", ToString(finding.opened_at()),
+                   AgeCell(finding.opened_at(), now), life == kAbsent ? "" : ", " + life);
   for (const v1::Evidence& evidence : finding.evidence()) {
     text += Format("  Evidence:   {}: expected {}, saw {}{}\n", evidence.what(),
                    Cell(evidence.expected()), Cell(evidence.seen()),
@@ -149,7 +150,12 @@ Result<std::string> ChangesText(Client& client, const std::string& node,
   request.set_name(node);
   request.set_since_seconds(
       static_cast<std::uint32_t>(std::clamp<std::int64_t>(seconds, 1, 365 * 86400)));
-  ASSIGN_OR_RETURN(const auto response, client.Call<v1::DiffNodeResponse>(request));
+  const auto answer = client.Call<v1::DiffNodeResponse>(request);
+  // Files of snapshots have no history.
+  if (answer.status().code() == Code::kUnimplemented)
+    return std::string("Settings that changed: not known without a controller.\n");
+  RETURN_IF_ERROR(answer.status());
+  const v1::DiffNodeResponse& response = *answer;
   std::vector<const v1::FieldDifference*> changes;
   for (const v1::FieldDifference& change : response.differences())
     if (!change.counter() && change.has_changed_at()) changes.push_back(&change);

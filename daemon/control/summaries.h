@@ -1,4 +1,4 @@
-// Summaries of nodes and ports for the API. Pure.
+// Summaries, changes of ports and errors about names for the API. Pure.
 #pragma once
 
 #include <string>
@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "daemon/fleet/fleet_view.h"
+#include "daemon/fleet/summaries.h"
 #include "fabric/v1/fabric.pb.h"
 
 namespace fabric::control {
 
-v1::NodeSummary Summarize(const fleet::NodeRecord& node, std::uint32_t findings_open);
-v1::DeviceSummary Summarize(const fleet::PortView& port);
+using fleet::Summarize;
 
 // Ports whose state differs between two snapshots of a node. A port that is in one of them alone
 // has no state in the other.

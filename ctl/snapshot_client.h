@@ -1,0 +1,16 @@
+// Client of a folder with snapshots in place of a controller: option --snapshot.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ctl/client.h"
+
+namespace fabric::ctl {
+
+// Answers calls about nodes, ports and findings from the snapshots in the *.json files of `folder`,
+// all of them connected, judged by the built-in rules without a profile. Other calls are
+// UNIMPLEMENTED. Every call returns the error of a file that cannot be used.
+std::unique_ptr<Client> MakeSnapshotClient(const std::string& folder);
+
+}  // namespace fabric::ctl
