@@ -18,7 +18,8 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 BYTES_MAX = 16 << 20
 # Parts of the manual by task. Each page of docs is in one part; design pages are for developers.
 PARTS = (
-    ("Start", ("FIRST_HOUR", "OPERATIONS", "KUBERNETES", "SLURM", "WEB", "SECURITY", "ACCESS")),
+    ("Start", ("FIRST_HOUR", "OPERATIONS", "SIZING", "KUBERNETES", "SLURM", "WEB", "SECURITY",
+               "ACCESS")),
     ("Guides", ("LOSSLESS_ROCE", "INFINIBAND", "GPUDIRECT", "FINDINGS", "PROFILES", "CUSTOM_RULES",
                 "PROBES", "CERTIFY", "API_EXAMPLES")),
     ("Runbooks", ("runbooks/*", "runbooks/rules/*")),

@@ -4,6 +4,7 @@ a real fabricd with agents on captured machines."""
 
 import os
 import re
+import shutil
 import subprocess
 import urllib.request
 
@@ -15,6 +16,8 @@ STATUSES = (0, 1, 6)
 
 
 class TestManual(DeployTest):
+    tools = ""  # Folder of more programs
+
     def site(self):
         """Builds the manual. Returns its folder."""
         if subprocess.run(["/usr/bin/python3", "-c", "import markdown"], check=False,
@@ -51,7 +54,8 @@ class TestManual(DeployTest):
         text = (ROOT / "docs" / page).read_text()
         return [line[4:] for line in re.findall(r"^ {4}.*$", text, re.M)]
 
-    def run_page(self, page, change):
+    def run_page(self, page, change, omit=()):
+        """omit: beginnings of lines that are not run."""
         with Fleet(self.folder(), self.program) as fleet:
             for name in ("n1", "n2"):
                 fleet.add(name, "roce_connectx6dx")
@@ -60,9 +64,12 @@ class TestManual(DeployTest):
             fleet.wait(lambda: fleet.get("/v1/findings")["findings"], "a finding")
             environment = dict(os.environ, USER="ada", HOME=str(fleet.folder),
                                FABRICCTL_CONTROLLER=fleet.grpc,
-                               PATH=f"{self.program('fabricctl').parent}:{os.environ['PATH']}")
+                               PATH=f"{self.program('fabricctl').parent}:{self.tools}:"
+                                    f"{os.environ['PATH']}")
             script = ""
             for line in self.blocks(page):
+                if line.startswith(tuple(omit)):
+                    continue
                 script += change(line, fleet) + "\n"
                 done = subprocess.run(["bash", "-c", "set -o pipefail\n" + script], text=True,
                                       capture_output=True, timeout=120, check=False,
@@ -78,8 +85,30 @@ class TestManual(DeployTest):
     def test_examples_of_the_api(self):
         for tool in ("curl", "jq"):
             self.tool(tool)
-        self.run_page("API_EXAMPLES.md", lambda line, fleet: line.replace(
-            "http://127.0.0.1:9419", f"http://{fleet.rest}"))
+        self.run_page("API_EXAMPLES.md", self.of_fleet, omit=["GRPC=", "grpcurl "])
+
+    def test_examples_of_grpc(self):
+        if not shutil.which("grpcurl"):
+            self.use_own_grpcurl()
+        lines = self.blocks("API_EXAMPLES.md")
+        self.assertGreater(sum(line.startswith("grpcurl ") for line in lines), 5)
+        others = {line for line in lines if not re.match("GRPC=|grpcurl ", line)}
+        self.run_page("API_EXAMPLES.md", self.of_fleet, omit=others)
+
+    def use_own_grpcurl(self):
+        """grpcurl is not part of Debian. web/tests/grpcurl.mjs can do what the examples need."""
+        node = self.tool("node")
+        if not (ROOT / "web/node_modules").is_dir():
+            self.skipTest("no packages of npm: run deploy/install-dependencies npm")
+        path = self.folder() / "grpcurl"
+        path.write_text(f'#!/bin/sh\nexec {node} {ROOT}/web/tests/grpcurl.mjs "$@"\n')
+        path.chmod(0o755)
+        self.tools = str(path.parent)
+
+    @staticmethod
+    def of_fleet(line, fleet):
+        return (line.replace("http://127.0.0.1:9419", f"http://{fleet.rest}")
+                .replace("GRPC=127.0.0.1:9418", f"GRPC={fleet.grpc}"))
 
 
 if __name__ == "__main__":
