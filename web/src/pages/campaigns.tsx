@@ -1,5 +1,6 @@
 // Campaigns: list, and the form that starts one.
 import { list, post } from "../api";
+import { waitText } from "../campaigns";
 import { Age, LoadError, Loading, Panel, Progress, State, Value } from "../parts/basics";
 import { Field, Form, text } from "../parts/form";
 import { Table, type Column } from "../parts/table";
@@ -33,7 +34,8 @@ export function CampaignState({ campaign }: { campaign: Campaign }) {
   return <State text={state} good={state === "done"} bad={false} />;
 }
 
-export function CampaignProgress({ campaign }: { campaign: Campaign }) {
+// `all`: other campaigns, for which this one can wait.
+export function CampaignProgress({ campaign, all = [] }: { campaign: Campaign; all?: Campaign[] }) {
   if (campaign.state !== "CAMPAIGN_STATE_RUNNING")
     return (
       <>
@@ -48,7 +50,7 @@ export function CampaignProgress({ campaign }: { campaign: Campaign }) {
         label={`Progress of ${campaign.id}`}
       />{" "}
       {campaign.remaining_seconds === undefined
-        ? "no estimate yet"
+        ? waitText(campaign, all) || "no estimate yet"
         : `${duration(campaign.remaining_seconds)} left`}
     </>
   );
@@ -64,14 +66,14 @@ const kindsOf = (one: Campaign) =>
     )
     .join(", ");
 
-const COLUMNS: Column<Campaign>[] = [
+const columnsOf = (all: Campaign[]): Column<Campaign>[] => [
   {
     title: "Campaign",
     sort: (one) => one.id,
     cell: (one) => <a href={hashOf(["campaigns", one.id])}>{one.id}</a>,
   },
   { title: "State", sort: (one) => one.state, cell: (one) => <CampaignState campaign={one} /> },
-  { title: "Probes", cell: (one) => <CampaignProgress campaign={one} /> },
+  { title: "Probes", cell: (one) => <CampaignProgress campaign={one} all={all} /> },
   {
     title: "Failed",
     numeric: true,
@@ -181,7 +183,7 @@ export function CampaignsPage() {
         ) : (
           <Table
             rows={rows}
-            columns={COLUMNS}
+            columns={columnsOf(value.items)}
             keyOf={(one) => one.id}
             caption="Campaigns"
             empty="No campaign yet."
