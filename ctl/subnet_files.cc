@@ -47,6 +47,26 @@ std::vector<subnet::End> EndsNamed(const subnet::Subnet& all, const std::string&
   return ends;
 }
 
+Result<std::vector<subnet::End>> FindEnds(const subnet::Subnet& all, const std::string& name) {
+  std::vector<subnet::End> ends = EndsNamed(all, name);
+  std::ranges::stable_sort(ends, [&](subnet::End a, subnet::End b) {
+    return NaturalLess(subnet::NameOf(all.node(a.node)), subnet::NameOf(all.node(b.node)));
+  });
+  if (!ends.empty()) return ends;
+  std::vector<std::string> known;
+  for (const subnet::Node& node : all.nodes()) known.push_back(subnet::NameOf(node));
+  return Status(Code::kNotFound,
+                UnknownName("node", name, Candidates(known.begin(), known.end()),
+                            "; expected a name, a GUID such as 0x0002c9030007aabb, or a LID"));
+}
+
+// Adapters of one device name and port.
+bool IsOneRail(const subnet::Subnet& all, subnet::End a, subnet::End b) {
+  const std::string_view device = subnet::DeviceOf(all.node(a.node));
+  return !device.empty() && device == subnet::DeviceOf(all.node(b.node)) && a.port == b.port &&
+         a != b;
+}
+
 // The name of the only subnet that agents read.
 Result<std::string> OnlySubnet(Client& client) {
   ASSIGN_OR_RETURN(const v1::ListSubnetsResponse response,
@@ -118,33 +138,41 @@ std::string ProblemLines(const subnet::Problems& problems) {
   return lines;
 }
 
-Result<subnet::End> FindEnd(const subnet::Subnet& all, const std::string& name) {
-  const std::vector<subnet::End> ends = EndsNamed(all, name);
-  if (ends.size() == 1) return ends.front();
-  if (!ends.empty()) {
-    std::vector<std::string> names;
-    for (const subnet::End end : ends)
-      names.push_back(Format("'{}'", subnet::NameOf(all.node(end.node))));
-    return Status(Code::kInvalidArgument, Format("'{}': expected one node, saw {}: {}", name,
-                                                 ends.size(), ListSome(names, 4)));
-  }
-  std::vector<std::string> known;
-  for (const subnet::Node& node : all.nodes()) known.push_back(subnet::NameOf(node));
-  return Status(Code::kNotFound,
-                UnknownName("node", name, Candidates(known.begin(), known.end()),
-                            "; expected a name, a GUID such as 0x0002c9030007aabb, or a LID"));
+Result<std::vector<EndPair>> FindPairs(const subnet::Subnet& all, const std::string& from,
+                                       const std::string& to) {
+  ASSIGN_OR_RETURN(const std::vector<subnet::End> starts, FindEnds(all, from));
+  ASSIGN_OR_RETURN(const std::vector<subnet::End> targets, FindEnds(all, to));
+  std::vector<EndPair> pairs;
+  if (starts.size() == 1 && targets.size() == 1) return std::vector{EndPair{starts[0], targets[0]}};
+  for (const subnet::End start : starts)
+    for (const subnet::End target : targets)
+      if (IsOneRail(all, start, target)) pairs.push_back({start, target});
+  if (!pairs.empty()) return pairs;
+  const bool first = starts.size() > 1;
+  std::vector<std::string> names;
+  for (const subnet::End end : first ? starts : targets)
+    names.push_back(Format("'{}'", subnet::NameOf(all.node(end.node))));
+  return Status(Code::kInvalidArgument,
+                Format("'{}': expected one node, saw {}: {}", first ? from : to, names.size(),
+                       ListSome(names, 4)));
 }
 
 Status PrintList(const Arguments& arguments, Stream& stream, std::string_view list,
-                 const std::vector<nlohmann::ordered_json>& items) {
+                 const std::vector<nlohmann::ordered_json>& items,
+                 const nlohmann::ordered_json& more) {
   const OutputFormat format = FormatNamed(arguments.Text("output"));
   if (format != OutputFormat::kJson && format != OutputFormat::kYaml) return {};
   ListRenderer renderer(format, list);
   bool printed = stream.Write(renderer.Begin());
   for (const nlohmann::ordered_json& item : items)
     printed = printed && stream.Write(renderer.Item(item));
-  if (printed && stream.Write(renderer.End(nlohmann::ordered_json::object()))) return {};
+  if (printed && stream.Write(renderer.End(more))) return {};
   return Status(Code::kInternal, "cannot write to standard output");
+}
+
+Status PrintList(const Arguments& arguments, Stream& stream, std::string_view list,
+                 const std::vector<nlohmann::ordered_json>& items) {
+  return PrintList(arguments, stream, list, items, nlohmann::ordered_json::object());
 }
 
 }  // namespace fabric::ctl

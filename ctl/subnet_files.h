@@ -36,11 +36,21 @@ Result<subnet::Plan> ReadPlanFile(const std::string& path);
 // "read: ...", one line for each problem, at most 10.
 std::string ProblemLines(const subnet::Problems& problems);
 
-// The node with this name, description, host, GUID, or LID. NOT_FOUND with a suggestion, or
-// INVALID_ARGUMENT with the candidates if there are several.
-Result<subnet::End> FindEnd(const subnet::Subnet& subnet, const std::string& name);
+// Nodes with these names, descriptions, hosts, GUIDs or LIDs. Of hosts with several adapters, the
+// adapters of one device name are a pair. NOT_FOUND with a suggestion; INVALID_ARGUMENT with the
+// candidates without a pair.
+struct EndPair {
+  subnet::End from;
+  subnet::End to;
+};
+Result<std::vector<EndPair>> FindPairs(const subnet::Subnet& subnet, const std::string& from,
+                                       const std::string& to);
 
-// Prints {"LIST":[item,...]} if the output format is JSON or YAML. INTERNAL if printing failed.
+// Prints {"LIST":[item,...]}, with the members of `more` behind the list, if the output format is
+// JSON or YAML. INTERNAL if printing failed.
+Status PrintList(const Arguments& arguments, Stream& stream, std::string_view list,
+                 const std::vector<nlohmann::ordered_json>& items,
+                 const nlohmann::ordered_json& more);
 Status PrintList(const Arguments& arguments, Stream& stream, std::string_view list,
                  const std::vector<nlohmann::ordered_json>& items);
 

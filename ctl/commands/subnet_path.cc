@@ -40,32 +40,53 @@ Result<subnet::Path> FindPath(const subnet::Graph& graph, subnet::End from, subn
   return path;
 }
 
+// The hops of a path, as rows and as items of JSON.
+void AddHops(const subnet::Subnet& all, const subnet::Path& path, Table& table,
+             std::vector<nlohmann::ordered_json>& items) {
+  std::size_t number = 0;
+  for (const subnet::End end : path.ports) {
+    const subnet::Port* const port = all.FindPort(end);
+    if (end.port == 0 || port == nullptr || port->peer == subnet::kNoNode) continue;
+    const std::string near = subnet::EndWords(all, end);
+    const std::string far = subnet::EndWords(all, port->Peer());
+    table.rows.push_back({std::to_string(++number), near, far, ToString(port->rate)});
+    items.push_back({{"from", near}, {"to", far}, {"rate", ToString(port->rate)}});
+  }
+}
+
 Result<Output> RunSubnetPath(Client& client, const Arguments& arguments, Stream& stream) {
   ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
-  ASSIGN_OR_RETURN(const subnet::End from, FindEnd(all, arguments.Text("FROM")));
-  ASSIGN_OR_RETURN(const subnet::End to, FindEnd(all, arguments.Text("TO")));
+  ASSIGN_OR_RETURN(const std::vector<EndPair> pairs,
+                   FindPairs(all, arguments.Text("FROM"), arguments.Text("TO")));
   const subnet::Graph graph(all);
-  ASSIGN_OR_RETURN(const subnet::Path path, FindPath(graph, from, to));
   Output output;
   Table table{.columns = {{.title = "HOP", .right_aligned = true},
                           {.title = "FROM"},
                           {.title = "TO"},
                           {.title = "RATE"}}};
   std::vector<nlohmann::ordered_json> items;
-  for (const subnet::End end : path.ports) {
-    const subnet::Port* const port = all.FindPort(end);
-    if (end.port == 0 || port == nullptr || port->peer == subnet::kNoNode) continue;
-    const std::string near = subnet::EndWords(all, end);
-    const std::string far = subnet::EndWords(all, port->Peer());
-    table.rows.push_back({std::to_string(table.rows.size() + 1), near, far, ToString(port->rate)});
-    items.push_back({{"from", near}, {"to", far}, {"rate", ToString(port->rate)}});
-  }
-  RETURN_IF_ERROR(PrintList(arguments, stream, "hops", items));
-  output.tables.push_back(std::move(table));
-  if (!path.arrives) {
-    output.after = Format("does not arrive: {}\n", path.why_not);
+  auto paths = nlohmann::ordered_json::array();
+  for (const EndPair& pair : pairs) {
+    ASSIGN_OR_RETURN(const subnet::Path path, FindPath(graph, pair.from, pair.to));
+    const std::size_t before = items.size();
+    AddHops(all, path, table, items);
+    const std::string from = subnet::EndWords(all, pair.from);
+    const std::string to = subnet::EndWords(all, pair.to);
+    paths.push_back({{"from", from},
+                     {"to", to},
+                     {"hops", items.size() - before},
+                     {"arrives", path.arrives},
+                     {"reason", path.why_not}});
+    if (path.arrives) continue;
+    output.after += pairs.size() == 1
+                        ? Format("does not arrive: {}\n", path.why_not)
+                        : Format("{} to {} does not arrive: {}\n", from, to, path.why_not);
     output.exit_status = kExitFindings;
   }
+  const bool arrives = output.exit_status != kExitFindings;
+  RETURN_IF_ERROR(
+      PrintList(arguments, stream, "hops", items, {{"arrives", arrives}, {"paths", paths}}));
+  output.tables.push_back(std::move(table));
   return output;
 }
 
@@ -75,8 +96,9 @@ extern const Command subnet_path = {
     .path = "subnet path",
     .summary = "Show the cables of the path between two nodes of an InfiniBand subnet.",
     .description =
-        "Follows the forwarding tables. Exits with 1 if the path does not arrive. With adaptive "
-        "routing, packets can take other paths.",
+        "Follows the forwarding tables. Of hosts with several adapters, the adapters with the same "
+        "device name are joined: one path for each rail. Exits with 1 if a path does not arrive; "
+        "-o json has the reason. With adaptive routing, packets can take other paths.",
     .example =
         "fabricctl subnet path gpu-1 gpu-7 ibnetdiscover.txt lfts.txt\n"
         "fabricctl subnet path gpu-1 gpu-7 snapshot.json",

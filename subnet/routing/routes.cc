@@ -286,7 +286,9 @@ Path FollowRoute(const Graph& graph, std::uint32_t from_switch, const Destinatio
       path.why_not = Format("{} {}", NodeWords(node), what);
       return path;
     };
-    if (port == kUnknownRoute) return fail("has no known forwarding table");
+    if (port == kUnknownRoute)
+      return fail(node.routes.empty() ? std::string("has no known forwarding table")
+                                      : Format("has no known route to LID {}", to.lid));
     if (port == kNoRoute) return fail(Format("has no route to LID {}", to.lid));
     path.ports.push_back(graph.EndOf(at, port));
     if (at == to.target && port == to.port) {

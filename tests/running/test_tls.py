@@ -59,7 +59,8 @@ class TlsTest(TlsWorld):
         self.until_logged(log, "metrics on ")
         address = re.search(r"metrics on (\S+)", log.read_text())[1]
         text = self.curl(f"http://{address}/metrics")
-        seconds = float(re.search(r"^fabric_tls_certificate_not_after_seconds (\S+)", text, re.M)[1])
+        seconds = float(
+            re.search(r"^fabric_tls_certificate_not_after_seconds (\S+)", text, re.M)[1])
         self.assertAlmostEqual(seconds, time.time() + 90 * 86400, delta=3600)
         self.assertRegex(text, r"(?m)^fabric_tls_files_refused 0$")
 

@@ -136,6 +136,35 @@ TEST_F(SubnetCommands, SubnetPathShowsTheCables) {
   EXPECT_THAT(Run("subnet path n1 n2 " + net).err, HasSubstr("no forwarding tables"));
 }
 
+TEST_F(SubnetCommands, SubnetPathOfHostsWithSeveralAdapters) {
+  // n1 and n3 are one host, n2 and n4 another: each has an adapter on both leaves.
+  std::ifstream in(net);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  for (const auto& [before, after] :
+       {std::pair("n3 mlx5_0", "n1 mlx5_1"), std::pair("n4 mlx5_0", "n2 mlx5_1")})
+    for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; ++at)
+      text.replace(at, std::string_view(before).size(), after);
+  tree.File("rails.txt", text);
+  const std::string files = " " + tree.path() + "/rails.txt " + lfts;
+  const Said both = Run("subnet path n1 n2" + files);
+  EXPECT_EQ(both.status, kExitOk) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("node \"n1\" mlx5_0 port 1"));
+  EXPECT_THAT(both.out, HasSubstr("node \"n1\" mlx5_1 port 1"));
+  const Said one = Run("subnet path 7 n2 -o json" + files);
+  EXPECT_THAT(one.out, HasSubstr("\"arrives\":true"));
+  EXPECT_THAT(one.out, HasSubstr("\"to\":\"node \\\"n2\\\" mlx5_1 port 1\",\"hops\":2"));
+  EXPECT_THAT(Run("subnet path leaf-1 n2" + files).err,
+              HasSubstr("'n2': expected one node, saw 2: 'n2 mlx5_0', 'n2 mlx5_1'"));
+}
+
+TEST_F(SubnetCommands, SubnetPathHasTheReasonInJson) {
+  const Said said = Run("subnet path n1 n2 -o json " + net + " " +
+                        Edited(lfts, "0x0006 002 # Channel", "0x0006 007 # Channel"));
+  EXPECT_EQ(said.status, kExitFindings) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("\"arrives\":false,\"paths\":[{\"from\":"));
+  EXPECT_THAT(said.out, HasSubstr("\"reason\":\"switch \\\"leaf-1\\\""));
+}
+
 TEST_F(SubnetCommands, SubnetShowLinksSwitchesExportAndDiff) {
   EXPECT_THAT(Run("subnet show " + net).out, HasSubstr("2, 2 switches from the leaves up"));
   EXPECT_THAT(Run("subnet links " + net + " -o json").out, HasSubstr("\"rate\":\"4xHDR\""));
