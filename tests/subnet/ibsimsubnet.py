@@ -26,12 +26,12 @@ def wait_for(what, done):
 
 
 class Subnet:
-    def __init__(self, folder, library):
+    def __init__(self, folder, library, net=NET):
         self.folder = folder
         self.env = dict(os.environ, IBSIM_SOCKNAME=f"subnet-{os.getpid()}", OSM_TMP_DIR=str(folder),
                         OSM_CACHE_DIR=str(folder))
         log = folder / "ibsim.log"
-        self.sim = subprocess.Popen(["ibsim", "-s", str(NET)], stdin=subprocess.PIPE,
+        self.sim = subprocess.Popen(["ibsim", "-s", str(net)], stdin=subprocess.PIPE,
                                     stdout=log.open("w"), stderr=subprocess.STDOUT, env=self.env,
                                     text=True)
         wait_for("ibsim", lambda: "Network simulator ready" in log.read_text())

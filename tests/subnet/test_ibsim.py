@@ -1,7 +1,8 @@
 """fabricctl subnet against a real ibsim and opensm (Debian: ibsim-utils, opensm, infiniband-diags;
 also ibutils, if installed).
 
-Compares the path of each pair with ibtracert, and unlinks a cable.
+Compares the path of each pair with ibtracert, unlinks a cable, and reads tables whose last LID is
+a multiple of 64.
 """
 
 import json
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from ibsimsubnet import HOSTS, Subnet, check, library_or_skip, wait_for
+from ibsimsubnet import HOSTS, NET, Subnet, check, library_or_skip, wait_for
 
 
 def compare_paths(subnet, fabricctl, files):
@@ -51,6 +52,40 @@ def compare_with_ibdmchk(subnet, fabricctl):
     assert expected and seen == expected, (seen, expected)
 
 
+def check_last_lid(fabricctl, library, folder):
+    """LIDs with a hole, and the last one a multiple of 64, which dump_lfts leaves out."""
+    net = folder / "net"
+    net.write_text(re.sub(r"\blid 8\b", "lid 64", NET.read_text()))
+    subnet = Subnet(folder, library, net)
+    try:
+        files = subnet.files("last-lid")
+        lfts = pathlib.Path(files[1]).read_text()
+        assert "[0x0-0x40]" in lfts and "0x0040 " not in lfts, lfts
+        assert check(fabricctl, files) == [], check(fabricctl, files)
+        dump = str(folder / "opensm-lfts.dump")
+        assert "64 lids dumped" in pathlib.Path(dump).read_text()
+        assert check(fabricctl, [files[0], dump, files[2]]) == []
+        text = subprocess.run([fabricctl, "subnet", "check", "-o", "json", files[0], dump],
+                              capture_output=True, text=True, check=True)
+        assert "opensm-lfts.dump:" not in text.stdout + text.stderr, text
+        reach = [f["verdict"] for f in json.loads(text.stdout)["findings"]
+                 if f["rule"] == "subnet_routes_reach"]
+        assert reach == [], reach
+
+        # Without a manager, sminfo has no answer; why is not known.
+        for manager in subnet.managers:
+            manager.terminate()
+            manager.wait()
+        wait_for("dead manager", lambda: "failed: query" in subnet.run("sminfo"))
+        files[2] = subnet.files("dead")[2]
+        text = subprocess.run([fabricctl, "subnet", "check", "-o", "json", *files],
+                              capture_output=True, text=True, check=True).stdout
+        assert [f["title"] for f in json.loads(text)["findings"]
+                if f["rule"] == "subnet_one_master"][0].startswith("no subnet manager answered")
+    finally:
+        subnet.close()
+
+
 def main():
     fabricctl = sys.argv[1]
     library = library_or_skip("ibnetdiscover", "ibtracert", "dump_lfts")
@@ -72,6 +107,8 @@ def main():
                        for text in found), found
         finally:
             subnet.close()
+    with tempfile.TemporaryDirectory() as name:
+        check_last_lid(fabricctl, library, pathlib.Path(name))
     print("paths agree with ibtracert"
           + (" and ibdmchk" if shutil.which("ibdmchk") else "; ibdmchk is not installed")
           + "; the unlinked cable was named")
