@@ -90,8 +90,8 @@ class World:
     def watch_events(self):
         with (self.folder / "events").open("w") as events:
             self.processes["events"] = subprocess.Popen(
-                [self.fabricctl, "events", "--kind", "subnet", "--controller", self.grpc, "-o",
-                 "jsonl"], stdout=events)
+                [self.fabricctl, "events", "--watch", "--kind", "subnet", "--controller",
+                 self.grpc, "-o", "jsonl"], stdout=events)
 
     def cable_changes(self):
         """The kinds and cables of the events so far."""
