@@ -84,8 +84,13 @@ def check_faults(fabricctl, reader):
 
     # Requests that are lost are repeated.
     subnet.type(f'Error "{SPINE}"[1] 20')
-    snapshot = reader.read()[1]
-    assert int(snapshot.get("lost", 0)) >= 0 and len(snapshot["nodes"]) == 8, snapshot.get("lost")
+
+    def some_are_lost():
+        snapshot = reader.read()[1]
+        assert len(snapshot["nodes"]) == 8, snapshot["nodes"]
+        return int(snapshot.get("lost", 0)) > 0
+
+    wait_for("lost requests", some_are_lost)
     subnet.type(f'Error "{SPINE}"[1] 0')
 
     # Two hosts with one GUID.

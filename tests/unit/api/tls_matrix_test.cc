@@ -292,6 +292,8 @@ Outcome TlsMatrix::OverRest(const CredentialRow& row, const MethodDescriptor& me
   const auto context = tls::MakeClientContext(row.material);
   const tls::Owned<BIO> connection(BIO_new_ssl_connect(context->get()));
   BIO_set_conn_hostname(connection.get(), Format("127.0.0.1:{}", world_->rest_port()).c_str());
+  // Without it, the request waits up to 40 ms for the acknowledgement of the handshake.
+  BIO_set_conn_mode(connection.get(), BIO_SOCK_NODELAY);
   std::string request = RequestLine(method) +
                         "Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
                         "Content-Length: 0\r\n";
