@@ -176,11 +176,13 @@ def _without_variables(expression, variables):
     return re.sub(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))", value, expression)
 
 
-def empty_queries(prometheus, dashboard_path):
-    """The dashboard's queries that return no number: "title: query"."""
+def empty_queries(prometheus, dashboard_path, healthy=False):
+    """The dashboard's queries that return no number: "title: query". healthy: there are no
+    findings, so that queries of what is above 0 are made without this limit."""
     dashboard = json.loads(pathlib.Path(dashboard_path).read_text())
     return [f"{title}: {expression}" for title, expression in expressions(dashboard)
-            if not any(_number(series) for series in prometheus.query(expression))]
+            if not any(_number(series) for series in prometheus.query(
+                expression.replace(" > 0)", ")") if healthy else expression))]
 
 
 def _number(series):

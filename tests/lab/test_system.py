@@ -206,7 +206,7 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
                                         agents, self.controller.pki.client()) as prometheus:
             dashboard.wait_until_scraped(prometheus)
             self.assertEqual(dashboard.empty_queries(
-                prometheus, quickstart.ROOT / "deploy/grafana/fabricd.json"), [])
+                prometheus, quickstart.ROOT / "deploy/grafana/fabricd.json", healthy=True), [])
 
     def test_10_errors_help(self):
         done = self.ctl("nodes", controller="127.0.0.1:1")
