@@ -1,3 +1,6 @@
+# Prefix of the command of tests that write many files.
+set(FABRIC_IN_MEMORY ${CMAKE_SOURCE_DIR}/tests/in_memory)
+
 # fabric_test(<name> [NO_PCH] [THREADS] SOURCES <file>... LIBRARIES <target>...)
 #
 # One test program of GoogleTest cases, run by ctest under its own name with label "unit". Tests
@@ -13,7 +16,7 @@ function(fabric_test name)
   if(FABRIC_PCH AND NOT ARG_NO_PCH)
     target_precompile_headers(${name} REUSE_FROM fabric_test_pch)
   endif()
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND ${FABRIC_IN_MEMORY} $<TARGET_FILE:${name}>)
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900)
   if(ARG_THREADS)
     set_tests_properties(${name} PROPERTIES LABELS "unit;threads")
