@@ -160,10 +160,10 @@ v1::SubnetEvent ChangesBetween(const Subnet& before, const Subnet& now, bool set
     changes.Add(v1::SUBNET_CHANGE_KIND_MOVED, Words(each.planned),
                 CableWords(now, {each.end, each.actual}));
   const auto silent = SilentEnds(now);
-  for (const PlannedCable& each : found.missing)
-    if (!silent.contains({each.from.guid, each.from.port}) &&
-        !silent.contains({each.to.guid, each.to.port}))
-      changes.Add(v1::SUBNET_CHANGE_KIND_GONE, Words(each), {});
+  for (const auto& [planned, from, to] : found.missing)
+    if (!silent.contains({planned.from.guid, planned.from.port}) &&
+        !silent.contains({planned.to.guid, planned.to.port}))
+      changes.Add(v1::SUBNET_CHANGE_KIND_GONE, Words(planned), {});
   for (const Cable& each : found.unplanned)
     changes.Add(v1::SUBNET_CHANGE_KIND_NEW, {}, CableWords(now, each));
   for (const Cable& each : now.Cables())

@@ -97,7 +97,7 @@ class Comparer {
     const End from_end = OnlyEnd(from, planned.from);
     const End to_end = OnlyEnd(to, planned.to);
     if (!IsMiswired(planned, from_end) && !IsMiswired(planned, to_end))
-      out_.missing.push_back(planned);
+      out_.missing.push_back({planned, from_end, to_end});
     for (const End end : {from_end, to_end})
       if (end.present()) accounted_.insert(end);
   }

@@ -49,9 +49,14 @@ struct Miswired {
   End end;     // The end whose partner differs
   End actual;  // Its partner
 };
+struct MissingCable {
+  PlannedCable planned;
+  End from;  // Absent: the subnet has no node, or several, of this name
+  End to;
+};
 struct PlanComparison {
   std::vector<Miswired> miswired;
-  std::vector<PlannedCable> missing;
+  std::vector<MissingCable> missing;
   std::vector<Cable> unplanned;
   std::size_t matching = 0;
   // Cables of kinds that the plan does not have, or more between nodes of shared names than it has

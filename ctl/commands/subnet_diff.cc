@@ -34,8 +34,8 @@ std::vector<Difference> Differences(const subnet::PlanComparison& found,
   std::vector<Difference> list;
   for (const subnet::Miswired& each : found.miswired)
     list.push_back({"moved", Planned(each.planned), CableWords(now, {each.end, each.actual})});
-  for (const subnet::PlannedCable& each : found.missing)
-    list.push_back({"gone", Planned(each), "-"});
+  for (const subnet::MissingCable& each : found.missing)
+    list.push_back({"gone", Planned(each.planned), "-"});
   for (const subnet::Cable& each : found.unplanned)
     list.push_back({"new", "-", CableWords(now, each)});
   return list;

@@ -1,5 +1,9 @@
 // Checks against a plan, and of the subnet manager.
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "base/lists.h"
 #include "base/text.h"
@@ -9,12 +13,111 @@
 namespace fabric::subnet {
 namespace {
 
+constexpr std::size_t kCablesShown = 3;
+
 std::string PlannedWords(const PlannedCable& cable) {
   return Format("{} - {}", ToString(cable.from), ToString(cable.to));
 }
 
 std::string PlanBasis(const Plan& plan, const PlannedCable& cable) {
   return cable.line == 0 ? plan.file : Format("{}:{}", plan.file, cable.line);
+}
+
+// A planned node without any of its planned cables.
+struct AbsentNode {
+  std::string name;
+  End node;  // Absent: the subnet does not have it
+  bool is_switch = false;
+  std::vector<const PlannedCable*> cables;
+};
+
+constexpr std::size_t kAdapterPortsMax = 2;
+
+// Node by name and GUID, as plans have them.
+using NodeKey = std::pair<std::string, std::uint64_t>;
+NodeKey KeyOf(const PlannedEnd& end) {
+  return {end.node, end.guid};
+}
+
+// Nodes with at least two cables, of which all are missing. Each cable belongs to one of them: to
+// that with most cables, so that a dead leaf is named and not its hosts.
+std::vector<AbsentNode> AbsentNodes(const Plan& plan, const std::vector<MissingCable>& missing) {
+  std::map<NodeKey, std::size_t> planned;
+  for (const PlannedCable& cable : plan.cables)
+    for (const PlannedEnd* const end : {&cable.from, &cable.to}) ++planned[KeyOf(*end)];
+  std::map<NodeKey, AbsentNode> found;
+  for (const MissingCable& each : missing)
+    for (const auto& [end, node] :
+         {std::pair(&each.planned.from, each.from), {&each.planned.to, each.to}}) {
+      AbsentNode& absent = found[KeyOf(*end)];
+      absent.name = end->node;
+      absent.node = node;
+      absent.is_switch |= end->port > kAdapterPortsMax || planned[KeyOf(*end)] > kAdapterPortsMax;
+      absent.cables.push_back(&each.planned);
+    }
+  std::vector<AbsentNode> all;
+  for (auto& [key, absent] : found)
+    if (absent.cables.size() == planned[key]) all.push_back(std::move(absent));
+  std::ranges::stable_sort(all, std::greater(),
+                           [](const AbsentNode& each) { return each.cables.size(); });
+  std::set<const PlannedCable*> taken;
+  for (AbsentNode& each : all) {
+    std::erase_if(each.cables, [&](const PlannedCable* cable) { return taken.contains(cable); });
+    if (each.cables.size() >= 2) taken.insert(each.cables.begin(), each.cables.end());
+  }
+  std::erase_if(all, [](const AbsentNode& each) { return each.cables.size() < 2; });
+  return all;
+}
+
+v1::Subject SubjectOf(const Subnet& subnet, const AbsentNode& absent) {
+  if (absent.node.present() && subnet.node(absent.node.node).type == NodeType::kSwitch)
+    return SubjectOf(subnet, End{absent.node.node, 0});
+  if (absent.node.present()) return SubjectOf(subnet, absent.node);
+  if (!absent.is_switch) return WholeSubnet();
+  v1::Subject subject;
+  subject.set_scope(v1::SCOPE_SWITCH);
+  subject.set_switch_name(absent.name);
+  return subject;
+}
+
+// The end that the subnet has: a switch rather than an adapter.
+v1::Subject SubjectOf(const Subnet& subnet, const MissingCable& missing) {
+  for (const bool is_switch : {true, false})
+    for (const End end : {missing.from, missing.to})
+      if (end.present() && (subnet.node(end.node).type == NodeType::kSwitch) == is_switch)
+        return SubjectOf(subnet, end);
+  return WholeSubnet();
+}
+
+void ReportMissing(const CheckInput& input, const PlanComparison& found, Verdicts& out) {
+  const Subnet& subnet = input.subnet();
+  std::set<const PlannedCable*> reported;
+  for (const AbsentNode& absent : AbsentNodes(*input.plan, found.missing)) {
+    std::vector<std::string> cables;
+    for (const PlannedCable* const cable : absent.cables) cables.push_back(PlannedWords(*cable));
+    reported.insert(absent.cables.begin(), absent.cables.end());
+    out.Fail(
+        {.subject = SubjectOf(subnet, absent),
+         .key = absent.name,
+         .title = Format("missing: all {} planned cables of \"{}\"", cables.size(), absent.name),
+         .what = "cables",
+         .expected = ListSome(cables, kCablesShown, cables.size()),
+         .seen = "no link",
+         .basis = input.plan->file,
+         .remedies = {Advice("Check that it has power, and that the plan has the name that the "
+                             "subnet shows. Then check the ports of its cables.")}});
+  }
+  for (const MissingCable& each : found.missing) {
+    if (reported.contains(&each.planned)) continue;
+    out.Fail({.subject = SubjectOf(subnet, each),
+              .key = PlannedWords(each.planned),
+              .title = Format("missing: planned cable {}", PlannedWords(each.planned)),
+              .what = "cable",
+              .expected = PlannedWords(each.planned),
+              .seen = "no link",
+              .basis = PlanBasis(*input.plan, each.planned),
+              .remedies = {Advice("Check that both ports are enabled, and reseat the cable.")}});
+  }
 }
 
 void JudgePlan(const CheckInput& input, Verdicts& out) {
@@ -38,15 +141,7 @@ void JudgePlan(const CheckInput& input, Verdicts& out) {
               .basis = PlanBasis(*input.plan, each.planned),
               .remedies = {Advice("Move the cable to the planned port, or correct the plan.")}});
   }
-  for (const PlannedCable& each : found.missing)
-    out.Fail({.subject = WholeSubnet(),
-              .key = PlannedWords(each),
-              .title = Format("missing: planned cable {}", PlannedWords(each)),
-              .what = "cable",
-              .expected = PlannedWords(each),
-              .seen = "no link",
-              .basis = PlanBasis(*input.plan, each),
-              .remedies = {Advice("Check that both ports are enabled, and reseat the cable.")}});
+  ReportMissing(input, found, out);
   for (const Cable& each : found.unplanned)
     out.Fail({.subject = SubjectOf(subnet, each),
               .key = std::to_string(each.from.port),

@@ -109,9 +109,10 @@ TEST(SharedNames, OneSwitchOfTwoThatIsGone) {
   const PlanComparison found = Compare(PlanOf("golden", before), now);
   EXPECT_THAT(found.miswired, IsEmpty());
   EXPECT_THAT(found.missing, SizeIs(4));
-  for (const PlannedCable& each : found.missing)
-    EXPECT_EQ(each.to.node.starts_with("leaf") ? each.from.node : each.to.node,
-              "Quantum Mellanox Technologies 0000000010000050");
+  for (const MissingCable& each : found.missing)
+    EXPECT_EQ(
+        each.planned.to.node.starts_with("leaf") ? each.planned.from.node : each.planned.to.node,
+        "Quantum Mellanox Technologies 0000000010000050");
 }
 
 TEST(SharedNames, AReplacedSwitchIsFoundByName) {
