@@ -31,6 +31,11 @@ std::string_view Name(v1::NodeActionState state) {
   return v1::NodeActionState_IsValid(state) ? kStates[state] : kStates[0];
 }
 
+bool IsOpen(v1::NodeActionState state) {
+  return state == v1::NODE_ACTION_STATE_PROPOSED || state == v1::NODE_ACTION_STATE_APPROVED ||
+         state == v1::NODE_ACTION_STATE_APPLIED || state == v1::NODE_ACTION_STATE_REVERTING;
+}
+
 Result<v1::NodeActionKind> ParseNodeActionKind(std::string_view name) {
   return Parse<v1::NodeActionKind>("kind", name, kKinds);
 }

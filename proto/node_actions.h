@@ -12,6 +12,9 @@ namespace fabric {
 std::string_view Name(v1::NodeActionKind kind);    // slurm-drain, kubernetes-taint
 std::string_view Name(v1::NodeActionState state);  // proposed, approved, applied
 
+// PROPOSED, APPROVED, APPLIED or REVERTING: a program or a person still has to act.
+bool IsOpen(v1::NodeActionState state);
+
 // INVALID_ARGUMENT with the closest name.
 Result<v1::NodeActionKind> ParseNodeActionKind(std::string_view name);
 Result<v1::NodeActionState> ParseNodeActionState(std::string_view name);

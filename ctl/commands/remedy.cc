@@ -1,5 +1,6 @@
 // Actions on nodes: drains and taints that programs of schedulers propose.
-#include "base/lists.h"
+#include <algorithm>
+
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
@@ -47,20 +48,12 @@ constexpr Option kRemedyReportOptions[] = {
     kAuthorOption,
 };
 
-bool IsEnded(const v1::NodeAction& action) {
-  return action.state() >= v1::NODE_ACTION_STATE_REVERTED;
-}
-
 std::string LimitsText(const v1::NodeActionLimits& limits) {
   if (limits.mode() == "off")
     return "Actions on nodes are off: set remediation to approve or automatic in fabricd.\n";
   return Format("Remediation: {}. Approved in the last hour: {} of {}. Nodes: {} of {}.\n",
                 limits.mode(), limits.last_hour(), limits.per_hour_max(), limits.nodes(),
                 limits.nodes_max());
-}
-
-std::string LastNote(const v1::NodeAction& action) {
-  return action.history().empty() ? std::string() : action.history().rbegin()->note();
 }
 
 Result<Output> RunRemedyList(Client& client, const Arguments& arguments, Stream&) {
@@ -70,7 +63,8 @@ Result<Output> RunRemedyList(Client& client, const Arguments& arguments, Stream&
                    client.List<v1::ListNodeActionsResponse>(request));
   if (!arguments.Bool("all")) {
     auto& actions = *response.mutable_node_actions();
-    actions.erase(std::remove_if(actions.begin(), actions.end(), IsEnded), actions.end());
+    const auto is_ended = [](const v1::NodeAction& action) { return !IsOpen(action.state()); };
+    actions.erase(std::remove_if(actions.begin(), actions.end(), is_ended), actions.end());
   }
   Output output;
   output.before = LimitsText(response.limits());
@@ -89,7 +83,7 @@ Result<Output> RunRemedyList(Client& client, const Arguments& arguments, Stream&
         action.history().empty() ? v1::NodeActionChange() : *action.history().rbegin();
     table.rows.push_back({Cell(action.id()), Cell(Name(action.kind())), Cell(action.node()),
                           Cell(Name(action.state())), Cell(ToString(last.at())),
-                          Cell(last.author()), Cell(action.reason()), Cell(LastNote(action)),
+                          Cell(last.author()), Cell(action.reason()), Cell(last.note()),
                           Cell(action.evidence())});
     output.names.push_back(action.id());
   }

@@ -4,6 +4,7 @@ import json
 
 from slurm_failure import Failure
 
+REASON_MAX = 250  # Characters: fabricd takes 1,000 bytes.
 AUTHOR = "fabric-slurm"  # Without a certificate. With one, fabricd takes the name of it.
 KIND = "NODE_ACTION_KIND_SLURM_DRAIN"
 
@@ -19,7 +20,7 @@ class Actions:
         if not self.on:
             return True
         status, text, error = self.fabricctl(
-            "remedy", "propose", node, "--kind", "slurm-drain", "--reason", why[:500],
+            "remedy", "propose", node, "--kind", "slurm-drain", "--reason", why[:REASON_MAX],
             "--evidence", evidence, "--author", AUTHOR, "-o", "json")
         if status:
             self.log(f"not drained {node}: {error}")

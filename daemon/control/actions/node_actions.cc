@@ -25,8 +25,7 @@ Status CheckText(std::string_view field, const std::string& text) {
 
 // The program may apply it, or has applied it.
 bool InForce(v1::NodeActionState state) {
-  return state == v1::NODE_ACTION_STATE_APPROVED || state == v1::NODE_ACTION_STATE_APPLIED ||
-         state == v1::NODE_ACTION_STATE_REVERTING;
+  return IsOpen(state) && state != v1::NODE_ACTION_STATE_PROPOSED;
 }
 
 const v1::NodeActionChange& Last(const v1::NodeAction& action) {
@@ -67,10 +66,6 @@ const v1::NodeActionChange* EndedByPerson(const v1::NodeAction& action) {
 }
 
 }  // namespace
-
-bool IsOpen(v1::NodeActionState state) {
-  return state == v1::NODE_ACTION_STATE_PROPOSED || InForce(state);
-}
 
 void NodeActions::Restore(std::vector<v1::NodeAction> stored) {
   for (v1::NodeAction& action : stored) {

@@ -67,6 +67,4 @@ class NodeActions {
   WallTime now_ = {};  // Of the last call
 };
 
-bool IsOpen(v1::NodeActionState state);
-
 }  // namespace fabric::control

@@ -7,7 +7,7 @@ from fabric_api import Failure, Unreachable, log
 
 ACTIONS = "/v1/node-actions"
 KIND, STATE = "NODE_ACTION_KIND_KUBERNETES_TAINT", "NODE_ACTION_STATE_"
-REASON_MAX = 500
+REASON_MAX = 250  # Characters: fabricd takes 1,000 bytes.
 AUTHOR = "fabric-nodes"  # Without a certificate. With one, fabricd takes the name of it.
 OPEN = ("PROPOSED", "APPROVED", "APPLIED", "REVERTING")
 
