@@ -29,7 +29,7 @@ class Snapshots : public ::testing::Test {
   }
   Said Run(std::string_view words) {
     FakeController controller;
-    controller.failure = Status(Code::kUnavailable, "this command must not call a controller");
+    controller.failure = Status(Code::kUnavailable, "must not call a controller");
     return RunWords(Format("{} --snapshot {}", words, tree_.path()), controller);
   }
 
@@ -71,7 +71,8 @@ TEST_F(Snapshots, CommandsThatNeedAControllerSaySo) {
   EXPECT_THAT(Run("top n1").err, HasSubstr("'top' compares two samples"));
   EXPECT_THAT(Run("nodes --filter state=lost").err, HasSubstr("a filter needs a controller"));
   EXPECT_THAT(Run("node n11").err, HasSubstr("unknown node 'n11'; did you mean 'n1'?"));
-  EXPECT_THAT(Run("version").out + Run("version").err, Not(HasSubstr("must not call a controller")));
+  EXPECT_THAT(Run("version").out + Run("version").err,
+              Not(HasSubstr("must not call a controller")));
 }
 
 TEST_F(Snapshots, AreNotCombinedWithAController) {
