@@ -110,6 +110,7 @@ class Lab:
                            *RAILS], "nodes": {}}
         for index, node in enumerate(self.nodes, 1):
             (self.folder / node).mkdir()
+            (self.folder / node / "console.log").touch()  # QEMU may not have started at a failure
             agent = None
             if self.controller:
                 agent = agent_command(node, self.controller, self.agent_flags,
