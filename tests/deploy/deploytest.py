@@ -50,10 +50,10 @@ class DeployTest(unittest.TestCase):
         self.addCleanup(made.cleanup)
         return pathlib.Path(made.name)
 
-    def run_well(self, *command, **options):
+    def run_well(self, *command, timeout=60, **options):
         """Runs a command that must succeed. Returns its standard output."""
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                              timeout=60, check=False, **options)
+                              timeout=timeout, check=False, **options)
         self.assertEqual(done.returncode, 0,
                          f"{command}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
         return done.stdout
