@@ -1,6 +1,7 @@
 # fabric_proto(<target> ROOT <dir> FILES <file>... GRPC <file>...)
 #
-# Generates C++ for .proto files under <dir>; those in GRPC get service code too.
+# Generates C++ for .proto files under <dir>; those in GRPC get service code too. A method without a
+# role (option required_role) fails the build.
 function(fabric_proto target)
   cmake_parse_arguments(ARG "" "ROOT" "FILES;GRPC" ${ARGN})
   set(out ${CMAKE_BINARY_DIR}/generated)
@@ -37,4 +38,16 @@ function(fabric_proto target)
   add_library(${target}_grpc STATIC ${services})
   target_link_libraries(${target}_grpc PUBLIC ${target} gRPC::grpc++)
   target_compile_options(${target}_grpc PRIVATE -w)
+  set(stamps "")
+  foreach(file IN LISTS ARG_GRPC)
+    string(MAKE_C_IDENTIFIER ${file} stem)
+    set(stamp ${CMAKE_CURRENT_BINARY_DIR}/roles_${stem}.stamp)
+    add_custom_command(OUTPUT ${stamp} VERBATIM COMMENT "roles of ${file}"
+      DEPENDS ${ARG_ROOT}/${file} ${CMAKE_SOURCE_DIR}/cmake/CheckRoles.cmake
+      COMMAND ${CMAKE_COMMAND} -DPROTO=${ARG_ROOT}/${file} -DSTAMP=${stamp}
+        -P ${CMAKE_SOURCE_DIR}/cmake/CheckRoles.cmake)
+    list(APPEND stamps ${stamp})
+  endforeach()
+  add_custom_target(${target}_roles DEPENDS ${stamps})
+  add_dependencies(${target}_grpc ${target}_roles)
 endfunction()
