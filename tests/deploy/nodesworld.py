@@ -24,12 +24,15 @@ class World(DeployTest):
     names = ("n1", "n2", "n3")
 
     def setUp(self):
-        self.kubernetes, self.fabricd = FakeKubernetes(*self.names), FakeFabricd(*self.names)
+        self.kubernetes, self.fabricd = self.api_server(), FakeFabricd(*self.names)
         for fake in (self.kubernetes, self.fabricd):
             self.addCleanup(fake.server.close)
         self.lines = []
         fabric_nodes.log = self.lines.append
         self.start()
+
+    def api_server(self):
+        return FakeKubernetes(*self.names)
 
     def start(self, *words):
         """A new process: nothing of the old one is left."""
