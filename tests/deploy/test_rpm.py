@@ -18,7 +18,8 @@ FILES = {
                      "/usr/share/fabricd/systemd/fabric-agent-deep.conf"},
     "fabricctl": {"/usr/bin/fabricctl", "/usr/share/fabricd/slurm/fabric_slurm.py",
                   "/usr/share/bash-completion/completions/fabricctl",
-                  "/usr/share/man/man1/fabricctl.1"},
+                  "/usr/share/man/man1/fabricctl.1",
+                  "/usr/share/man/man1/fabricctl-probe-run.1"},
 }
 # Packages with what CMakeLists.txt finds: {name there: (of RHEL-like systems, of Debian)}
 FOUND = {
