@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "proto/map_entries.h"
 
 namespace fabric {
 namespace {
@@ -241,8 +242,9 @@ class JsonWriter {
       out_ += '"';
       out_ += field.name();
       out_ += indented_ ? "\": " : "\":";
-      RETURN_IF_ERROR(field.is_repeated() ? WriteList(message, field, depth + 1, *kept)
-                                          : WriteValue({message, field}, depth + 1, *kept));
+      RETURN_IF_ERROR(field.is_map()        ? WriteMap(message, field, depth + 1)
+                      : field.is_repeated() ? WriteList(message, field, depth + 1, *kept)
+                                            : WriteValue({message, field}, depth + 1, *kept));
     }
     if (!first) NewLine(depth);
     out_ += '}';
@@ -250,6 +252,21 @@ class JsonWriter {
   }
 
  private:
+  Status WriteMap(const Message& message, const FieldDescriptor& map, std::size_t depth) {
+    out_ += '{';
+    bool first = true;
+    for (const Message* const entry : EntriesOf(message, map)) {
+      Separate(first, depth + 1);
+      first = false;
+      AppendQuoted(KeyOf(*entry), Escapes::kJson, out_);
+      out_ += indented_ ? ": " : ":";
+      RETURN_IF_ERROR(WriteValue({*entry, *entry->GetDescriptor()->map_value()}, depth + 1, {}));
+    }
+    if (!first) NewLine(depth);
+    out_ += '}';
+    return {};
+  }
+
   Status WriteList(const Message& message, const FieldDescriptor& field, std::size_t depth,
                    const FieldMask& mask) {
     const int size = message.GetReflection()->FieldSize(message, &field);
@@ -300,8 +317,9 @@ class YamlWriter {
       empty = false;
       out_ += field.name();
       out_ += ':';
-      RETURN_IF_ERROR(field.is_repeated() ? WriteList(message, field, depth)
-                                          : WriteMember({message, field}, depth));
+      RETURN_IF_ERROR(field.is_map()        ? WriteMap(message, field, depth)
+                      : field.is_repeated() ? WriteList(message, field, depth)
+                                            : WriteMember({message, field}, depth));
     }
     if (empty) {
       if (!continues) out_.append(2 * depth, ' ');
@@ -311,6 +329,18 @@ class YamlWriter {
   }
 
  private:
+  Status WriteMap(const Message& message, const FieldDescriptor& map, std::size_t depth) {
+    const std::vector<const Message*> entries = EntriesOf(message, map);
+    out_ += entries.empty() ? " {}\n" : "\n";
+    for (const Message* const entry : entries) {
+      out_.append(2 * (depth + 1), ' ');
+      AppendString(KeyOf(*entry), Escapes::kYaml, out_);
+      out_ += ':';
+      RETURN_IF_ERROR(WriteMember({*entry, *entry->GetDescriptor()->map_value()}, depth + 1));
+    }
+    return {};
+  }
+
   Status WriteList(const Message& message, const FieldDescriptor& field, std::size_t depth) {
     const int size = message.GetReflection()->FieldSize(message, &field);
     out_ += size == 0 ? " []\n" : "\n";

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/yaml.h"
+#include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/inventory.pb.h"
 #include "proto/message_text.h"
 
@@ -125,6 +126,21 @@ TEST(MessageText, YamlKeepsTheTypeOfEveryString) {
                 std::string_view(text).find_first_not_of("0123456789.-:") != std::string_view::npos)
         << ToYaml(snapshot);
   }
+}
+
+TEST(MessageText, AMapIsAnObjectByKey) {
+  v1::SetNodeLabelsRequest request;
+  EXPECT_EQ(ToJson(request, false), R"({"name":"","set":{},"remove":[],"author":""})");
+  EXPECT_EQ(ToYaml(request), "name: \"\"\nset: {}\nremove: []\nauthor: \"\"\n");
+  (*request.mutable_set())["rack"] = "12";
+  (*request.mutable_set())["pool \"a\""] = "h100";
+  EXPECT_EQ(ToJson(request, false),
+            R"({"name":"","set":{"pool \"a\"":"h100","rack":"12"},"remove":[],"author":""})");
+  EXPECT_EQ(ToYaml(request),
+            "name: \"\"\nset:\n  pool \"a\": h100\n  rack: \"12\"\nremove: []\nauthor: \"\"\n");
+  v1::SetNodeLabelsRequest read;
+  ASSERT_TRUE(FromJson(ToJson(request, true), read).ok());
+  EXPECT_EQ(read.set().at("rack"), "12");
 }
 
 TEST(MessageText, AnImpossibleTimeIsAFailureWithItsField) {
