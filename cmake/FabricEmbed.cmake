@@ -1,9 +1,12 @@
-# fabric_embed(TARGET FOLDER): a static library with the files below FOLDER and their gzip forms.
-# `fabric::web::Files()` (daemon/web/web_files.h) lists them.
+# fabric_embed(TARGET FUNCTION FOLDER [FILE...]): a static library with these files of FOLDER, or all
+# below it, and their gzip forms. `fabric::web::FUNCTION()` (daemon/web/web_files.h) lists them.
 find_program(GZIP gzip REQUIRED)
 
-function(fabric_embed target folder)
-  file(GLOB_RECURSE files RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*)
+function(fabric_embed target function folder)
+  set(files ${ARGN})
+  if(NOT files)
+    file(GLOB_RECURSE files RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*)
+  endif()
   set(number 0)
   set(data "")
   set(symbols "")
@@ -22,14 +25,14 @@ function(fabric_embed target folder)
         set(path ${zipped})
       endif()
       list(APPEND inputs ${path})
-      set(name fabric_web_${number}_${form})
+      set(name ${target}_${number}_${form})
       string(APPEND data "asm(\".section .rodata\\n\"\n"
         "    \".global ${name}\\n${name}: .incbin \\\"${path}\\\"\\n\"\n"
         "    \".global ${name}_end\\n${name}_end: .byte 0\\n.text\\n\");\n")
       string(APPEND symbols "extern const char ${name}[];\nextern const char ${name}_end[];\n")
     endforeach()
-    set(plain fabric_web_${number}_plain)
-    set(zip fabric_web_${number}_zipped)
+    set(plain ${target}_${number}_plain)
+    set(zip ${target}_${number}_zipped)
     string(APPEND rows "      {\"/${file}\", {${plain}, static_cast<std::size_t>(${plain}_end - ${plain})},\n"
       "       {${zip}, static_cast<std::size_t>(${zip}_end - ${zip})}},\n")
     math(EXPR number "${number} + 1")
@@ -43,7 +46,7 @@ extern "C" {
 
 namespace fabric::web {
 
-std::vector<File> Files() {
+std::vector<File> @function@() {
   return {
 @rows@  };
 }

@@ -5,13 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "base/version.h"
 #include "daemon/api/fabric_api.h"
-#include "daemon/api/rest/openapi.h"
 #include "daemon/web/manual.h"
 #include "daemon/web/web_files.h"
 #include "daemon/web/web_pages.h"
-#include "proto/fabric_service.h"
 
 namespace fabric {
 namespace {
@@ -73,16 +70,19 @@ Result<std::vector<api::Page>> AllPages(const Settings& settings, std::vector<ap
                                         const SigningKeys& keys, access::Gate& gate) {
   auto manual = web::ReadManual(settings.Text("manual"));
   if (!manual.ok()) return manual.status().In("manual");
-  const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
   pages.push_back({"/certificate-key.pem",
                    [&keys] {
                      return api::HttpResponse{.content_type = "application/x-pem-file",
                                               .body = keys.PublicPem()};
                    },
                    Needs(gate, {"/certificate-key.pem", {v1::ROLE_VIEWER}})});
-  pages.push_back({"/openapi.json",
-                   [openapi] { return api::HttpResponse{.body = openapi, .compress = true}; },
-                   Needs(gate, {"/openapi.json", {v1::ROLE_VIEWER}})});
+  for (const web::File& file : web::ApiDescription())
+    pages.push_back({std::string(file.path),
+                     [file] {
+                       return api::HttpResponse{.body = std::string(file.body),
+                                                .gzip_body = file.gzip_body};
+                     },
+                     Needs(gate, {std::string(file.path), {v1::ROLE_VIEWER}})});
   for (api::Page& page : web::WebPages(web::Files())) pages.push_back(std::move(page));
   for (api::Page& page : *manual) pages.push_back(std::move(page));
   return pages;

@@ -1,4 +1,4 @@
-// Files of the web page (folder web/dist) as they are part of the program: cmake/FabricEmbed.cmake.
+// Files that are part of the program: cmake/FabricEmbed.cmake.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,10 @@ struct File {
   std::string_view gzip_body;
 };
 
+// The web page: folder web/dist.
 std::vector<File> Files();
+
+// docs/reference/openapi.json, which api_reference generates.
+std::vector<File> ApiDescription();
 
 }  // namespace fabric::web

@@ -3,11 +3,13 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 
 #include "agents/config.h"
 #include "base/command_line.h"
+#include "base/input.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -15,9 +17,13 @@
 #include "daemon/api/rest/openapi.h"
 #include "daemon/config.h"
 #include "proto/bounds.h"
+#include "tests/testing/paths.h"
 
 namespace fabric::api {
 namespace {
+
+constexpr std::string_view kExamples = "/tests/tools/api_examples.json";
+constexpr std::size_t kExamplesBytesMax = 1 << 20;
 
 constexpr std::string_view kApiHead = R"(# API
 
@@ -92,10 +98,18 @@ std::vector<GeneratedPage> ApiReferencePages(const std::string& descriptors) {
     if (pool.BuildFile(file) == nullptr) std::abort();
   const auto* const service = pool.FindServiceByName("fabric.v1.Fabric");
   if (service == nullptr) std::abort();
+  const auto examples = ReadFile(Format("{}{}", testing::kSourceDir, kExamples), kExamplesBytesMax);
+  if (!examples.ok()) std::abort();
+  const auto openapi =
+      OpenApiJson({.service = *service, .version = kVersion, .examples = *examples});
+  if (!openapi.ok()) {
+    std::fprintf(stderr, "%s\n", openapi.status().message().c_str());
+    std::abort();
+  }
   return {
       {"API.md", std::string(kApiHead) + ApiReference(*service) + std::string(kMetricsHead) +
                      MetricsReference()},
-      {"openapi.json", OpenApiJson(*service, kVersion)},
+      {"openapi.json", *openapi},
       {"SETTINGS.md", Format("{}{}\n", kSettingsHead, ValueForms()) +
                           SettingsReference("fabricd", ControllerSettings()) + "\n" +
                           SettingsReference("fabric-agent run", agent::AgentSettings())},

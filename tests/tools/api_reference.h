@@ -13,7 +13,7 @@ struct GeneratedPage {
 };
 
 // `descriptors` is a file that protoc wrote with --include_imports and --include_source_info.
-// Aborts when it cannot be read.
+// Aborts when it cannot be read, or when tests/tools/api_examples.json lacks an example.
 std::vector<GeneratedPage> ApiReferencePages(const std::string& descriptors);
 
 }  // namespace fabric::api

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "daemon/access/policy.h"
+#include "daemon/api/rest/openapi_examples.h"
 #include "daemon/api/rest/rest_router.h"
 #include "fabric/v1/options.pb.h"
 #include "proto/roles.h"
@@ -23,7 +24,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
 
-using Json = nlohmann::ordered_json;  // Members stay in the order in which they are set.
+using Json = Examples::Json;  // Members stay in the order in which they are set.
 
 constexpr std::string_view kTimestamp = "google.protobuf.Timestamp";
 
@@ -82,8 +83,11 @@ Json ValueSchema(const FieldDescriptor& field) {
 }
 
 Json FieldSchema(const FieldDescriptor& field) {
-  Json schema = ValueSchema(field);
-  if (field.is_repeated()) schema = {{"type", "array"}, {"items", schema}};
+  Json schema = ValueSchema(field.is_map() ? *field.message_type()->map_value() : field);
+  if (field.is_map())
+    schema = {{"type", "object"}, {"additionalProperties", schema}};
+  else if (field.is_repeated())
+    schema = {{"type", "array"}, {"items", schema}};
   // OpenAPI 3.0 ignores what is next to $ref.
   if (!schema.contains("$ref")) AddDescription(FieldComment(field), schema);
   return schema;
@@ -100,6 +104,10 @@ Json MessageSchema(const Descriptor& type) {
 
 // The message and all that it holds, by name.
 void Collect(const Descriptor& type, std::map<std::string, const Descriptor*>& found) {
+  if (type.options().map_entry()) {  // A schema of its own field
+    if (const Descriptor* const value = type.map_value()->message_type()) Collect(*value, found);
+    return;
+  }
   if (type.full_name() == kTimestamp || !found.emplace(type.name(), &type).second) return;
   for (int i = 0; i < type.field_count(); ++i)
     if (type.field(i)->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
@@ -128,8 +136,8 @@ Json Parameters(const Route& route) {
   return parameters;
 }
 
-Json Content(const std::string& media, Json schema) {
-  return {{media, {{"schema", std::move(schema)}}}};
+Json Content(const std::string& media, Json schema, Json example) {
+  return {{media, {{"schema", std::move(schema)}, {"example", std::move(example)}}}};
 }
 
 // "operator"
@@ -151,7 +159,7 @@ std::string TagOf(std::string_view path) {
   return std::string(path.substr(0, path.find_first_of("/:")));
 }
 
-Json Operation(const Route& route) {
+Result<Json> Operation(const Route& route, Examples& examples) {
   const MethodDescriptor& method = *route.method;
   const std::string json = "application/json";
   Json operation = {{"operationId", method.name()}};
@@ -160,16 +168,21 @@ Json Operation(const Route& route) {
   operation["tags"] = Json::array({TagOf(route.path)});
   operation["x-required-role"] = RoleText(method);
   operation["parameters"] = Parameters(route);
-  if (route.body)
-    operation["requestBody"] = {{"content", Content(json, Reference(*method.input_type()))}};
+  if (route.body) {
+    ASSIGN_OR_RETURN(Json example, examples.Request(method));
+    operation["requestBody"] = {
+        {"content", Content(json, Reference(*method.input_type()), std::move(example))}};
+  }
+  ASSIGN_OR_RETURN(Json answer, examples.Answer(method));
+  const Json error = {{"code", 5}, {"message", "unknown node 'n9'"}, {"status", "NOT_FOUND"}};
   operation["responses"] = {
       {"200",
        {{"description", "OK"},
         {"content", Content(method.server_streaming() ? "text/event-stream" : json,
-                            Reference(*method.output_type()))}}},
+                            Reference(*method.output_type()), std::move(answer))}}},
       {"default",
        {{"description", "Error"},
-        {"content", Content(json, {{"$ref", "#/components/schemas/Error"}})}}}};
+        {"content", Content(json, {{"$ref", "#/components/schemas/Error"}}, error)}}}};
   return operation;
 }
 
@@ -179,10 +192,13 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-Json Paths(const std::vector<Route>& routes) {
+Result<Json> Paths(const std::vector<Route>& routes, Examples& examples) {
   std::map<std::string, Json> by_path;
-  for (const Route& route : routes) by_path[route.path][LowerCase(route.verb)] = Operation(route);
-  return by_path;
+  for (const Route& route : routes) {
+    ASSIGN_OR_RETURN(Json operation, Operation(route, examples));
+    by_path[route.path][LowerCase(route.verb)] = std::move(operation);
+  }
+  return Json(by_path);
 }
 
 Json Schemas(const std::vector<Route>& routes) {
@@ -221,6 +237,9 @@ std::vector<Route> Routes(const ServiceDescriptor& service) {
 }
 
 std::string TypeText(const FieldDescriptor& field) {
+  if (field.is_map())
+    return Format("map of {} to {}", TypeText(*field.message_type()->map_key()),
+                  TypeText(*field.message_type()->map_value()));
   std::string name;
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_MESSAGE: name = field.message_type()->name(); break;
@@ -306,18 +325,23 @@ Json Tags(const std::vector<Route>& routes) {
 
 }  // namespace
 
-std::string OpenApiJson(const ServiceDescriptor& service, std::string_view version) {
-  const std::vector<Route> routes = Routes(service);
+Result<std::string> OpenApiJson(const OpenApiInput& input) {
+  const std::vector<Route> routes = Routes(input.service);
+  ASSIGN_OR_RETURN(Examples examples, Examples::Parse(input.examples));
+  ASSIGN_OR_RETURN(Json paths, Paths(routes, examples));
+  RETURN_IF_ERROR(examples.AllUsed());
   const Json document = {
       {"openapi", "3.0.3"},
       {"info",
-       {{"title", service.full_name()},
+       {{"title", input.service.full_name()},
         {"description", "Public API of fabricd: nodes, findings, probes and certificates."},
-        {"license", {{"name", "Apache-2.0"}}},
-        {"version", version}}},
-      {"servers", Json::array({{{"url", "/"}}})},
+        {"contact", {{"name", "fabricd maintainers"}}},
+        {"license",
+         {{"name", "Apache-2.0"}, {"url", "https://www.apache.org/licenses/LICENSE-2.0"}}},
+        {"version", input.version}}},
+      {"servers", Json::array({{{"url", "/"}, {"description", "REST listener of fabricd"}}})},
       {"tags", Tags(routes)},
-      {"paths", Paths(routes)},
+      {"paths", std::move(paths)},
       {"components",
        {{"schemas", Schemas(routes)},
         {"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
