@@ -37,6 +37,7 @@ class ConsoleStream final : public Stream {
     console_.Err(Format("\r{}\x1b[K", Printable(line)));
     shown_ = !line.empty();
   }
+  void CatchInterrupts() override { console_.CatchInterrupts(); }
   bool Wait(Duration duration) override { return console_.Wait(duration); }
   WallTime Now() const override { return console_.Now(); }
 

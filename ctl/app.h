@@ -18,7 +18,9 @@ class Console {
   virtual ~Console() = default;
   virtual bool Out(std::string_view text) = 0;  // False if writing failed.
   virtual void Err(std::string_view text) = 0;
-  virtual bool Wait(Duration duration) = 0;  // False if interrupted
+  // From now on an interrupt ends the next wait in place of the program.
+  virtual void CatchInterrupts() = 0;
+  virtual bool Wait(Duration duration) = 0;  // Catches too. False if interrupted
   virtual WallTime Now() const = 0;
 };
 

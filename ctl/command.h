@@ -72,7 +72,10 @@ class Stream {
   virtual bool Write(std::string_view text) = 0;
   // Replaces the progress line, which only a terminal shows. An empty line removes it.
   virtual void Progress(std::string_view line) = 0;
-  // Waits. False if interrupted.
+  // Before a call whose effect goes on without the command: from now on an interrupt (SIGINT,
+  // SIGTERM, SIGHUP) ends the next wait in place of the program.
+  virtual void CatchInterrupts() = 0;
+  // Waits, and catches interrupts. False if interrupted.
   virtual bool Wait(Duration duration) = 0;
   virtual WallTime Now() const = 0;
 };

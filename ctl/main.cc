@@ -26,6 +26,18 @@ void OnInterrupt(int) {
   interrupted = 1;
 }
 
+// A signal that the caller ignores stays ignored, such as SIGHUP after nohup.
+void Catch(int signal) {
+  struct sigaction action = {};
+  sigaction(signal, nullptr, &action);
+  if (action.sa_handler == SIG_IGN) return;
+  action = {};
+  action.sa_handler = OnInterrupt;
+  // A closed session sends SIGHUP twice, from the kernel and from the shell.
+  if (signal != SIGHUP) action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(signal, &action, nullptr);
+}
+
 class ProcessConsole final : public fabric::ctl::Console {
  public:
   bool Out(std::string_view text) override {
@@ -37,16 +49,16 @@ class ProcessConsole final : public fabric::ctl::Console {
     std::fflush(stderr);
   }
 
-  // After the first call, one Ctrl-C ends the wait and a second one ends the program.
+  // After the first call, one signal ends the wait; a second SIGINT or SIGTERM ends the program.
+  void CatchInterrupts() override {
+    if (handling_) return;
+    handling_ = true;
+    // SIGHUP: the terminal or the SSH session was closed.
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) Catch(signal);
+  }
+
   bool Wait(fabric::Duration duration) override {
-    struct sigaction action = {};
-    action.sa_handler = OnInterrupt;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    if (!handling_) {
-      sigaction(SIGINT, &action, nullptr);
-      sigaction(SIGTERM, &action, nullptr);
-      handling_ = true;
-    }
+    CatchInterrupts();
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
     if (interrupted == 0) poll(nullptr, 0, static_cast<int>(ms));
     return interrupted == 0;

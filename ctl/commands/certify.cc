@@ -96,6 +96,7 @@ Result<v1::GetCertificateResponse> WaitFor(Client& client, const v1::Certificate
 Result<Output> RunCertify(Client& client, const Arguments& arguments, Stream& stream) {
   v1::StartCertificateRequest start;
   ASSIGN_OR_RETURN(*start.mutable_request(), RequestOf(arguments));
+  stream.CatchInterrupts();
   ASSIGN_OR_RETURN(const v1::Certificate started, client.Call<v1::Certificate>(start));
   ASSIGN_OR_RETURN(v1::GetCertificateResponse answer, WaitFor(client, started, stream));
   const std::string text = JwsText({.header = answer.signed_().protected_header(),

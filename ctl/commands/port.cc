@@ -1,3 +1,5 @@
+#include <google/protobuf/struct.pb.h>
+
 #include <algorithm>
 
 #include "base/lists.h"
@@ -8,6 +10,7 @@
 #include "ctl/tables/cells.h"
 #include "ctl/tables/counter_rates.h"
 #include "ctl/tables/finding_table.h"
+#include "proto/json.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -76,25 +79,131 @@ std::string PortLines(const PortPath& path, const PortCounters& one,
   return lines + Format("Read at:   {}\n", ToString(snapshot.taken_at()));
 }
 
-Table CounterTable(const PortCounters& one, bool zeros) {
+// Of one port, and why they are missing or incomplete; no reason: they are complete.
+struct RateHistory {
+  v1::CounterHistory history;
+  std::string reason;
+
+  const v1::CounterSeries* Of(const v1::Counter& counter) const {
+    for (const v1::PortCounterHistory& port : history.ports())
+      for (const v1::CounterSeries& series : port.series())
+        if (counter.has_neutral() && series.name() == counter.neutral()) return &series;
+    return nullptr;
+  }
+  // In the newest window; absent if it is unknown there.
+  std::optional<double> Newest(const v1::CounterSeries& series) const {
+    const int windows = series.windows_size();
+    const bool is_newest =
+        windows > 0 && series.per_second_size() == windows &&
+        series.windows(windows - 1) + 1 == static_cast<std::uint32_t>(history.ended_at_size());
+    if (!is_newest) return {};
+    return series.per_second(windows - 1);
+  }
+};
+
+// A controller without history and a folder of snapshots are no failures.
+Result<RateHistory> ReadRates(Client& client, const std::string& node, const PortCounters& one) {
+  v1::GetCounterHistoryRequest request;
+  request.set_name(node);
+  request.set_device(one.device->name());
+  request.set_port(one.port->number());
+  auto history = client.Call<v1::CounterHistory>(request);
+  if (history.ok()) {
+    std::string reason = history->reason();
+    if (history->ports().empty() && reason.empty()) reason = "no window of 30 s has ended";
+    return RateHistory{*std::move(history), std::move(reason)};
+  }
+  const Code code = history.status().code();
+  if (code != Code::kNotFound && code != Code::kUnimplemented) return history.status();
+  return RateHistory{{}, code == Code::kNotFound ? "no window of 30 s has ended" : "no controller"};
+}
+
+std::string PerSecondCell(std::optional<double> rate) {
+  if (!rate) return "-";
+  return *rate < 10 && *rate > 0 ? Format("{:.1f}", *rate) : Format("{:.0f}", *rate);
+}
+
+std::optional<double> Largest(const v1::CounterSeries& series) {
+  if (series.per_second().empty()) return {};
+  return *std::ranges::max_element(series.per_second());
+}
+
+Table CounterTable(const PortCounters& one, const RateHistory& rates, bool zeros) {
   Table table{.title = zeros ? "Counters" : "Counters that are not 0",
               .columns = {{.title = "COUNTER"},
                           {.title = "VALUE", .right_aligned = true},
                           {.title = "UNIT"},
+                          {.title = "PER SECOND", .right_aligned = true},
+                          {.title = "MAX 1H", .right_aligned = true},
                           {.title = "DRIVER NAME", .wide_only = true}},
               .empty_note = zeros ? "No counters." : "No counters above 0."};
   for (const v1::CounterSet* set : one.sets)
-    for (const v1::Counter& counter : set->counters())
-      if (zeros || counter.value() > 0)
-        table.rows.push_back({counter.has_neutral() ? counter.neutral() : counter.name(),
-                              Format("{}{}", counter.value(), counter.saturated() ? " (max)" : ""),
-                              Cell(counter.unit()), counter.name()});
+    for (const v1::Counter& counter : set->counters()) {
+      if (!zeros && counter.value() == 0) continue;
+      const v1::CounterSeries* const series = rates.Of(counter);
+      table.rows.push_back({counter.has_neutral() ? counter.neutral() : counter.name(),
+                            Format("{}{}", counter.value(), counter.saturated() ? " (max)" : ""),
+                            Cell(counter.unit()),
+                            PerSecondCell(series == nullptr ? std::nullopt : rates.Newest(*series)),
+                            PerSecondCell(series == nullptr ? std::nullopt : Largest(*series)),
+                            counter.name()});
+    }
   return table;
+}
+
+google::protobuf::Struct StructOf(const google::protobuf::Message& message) {
+  google::protobuf::Struct object;
+  // Every message of the schema is an object in JSON.
+  (void)FromJson(ToJson(message, false), object);
+  return object;
+}
+
+// What the table shows, and all counters with their rates of the last hour: the fields of v1.Port,
+// and node, device, findings, counters, history.
+std::unique_ptr<google::protobuf::Message> PortMessage(
+    const v1::GetNodeResponse& node, const PortCounters& one, const RateHistory& rates,
+    const google::protobuf::RepeatedPtrField<v1::Finding>& findings) {
+  auto message = std::make_unique<google::protobuf::Struct>(StructOf(*one.port));
+  auto& members = *message->mutable_fields();
+  *members["node"].mutable_struct_value() = StructOf(node.summary());
+  v1::RdmaDevice device = *one.device;
+  device.clear_ports();
+  *members["device"].mutable_struct_value() = StructOf(device);
+  auto& list = *members["findings"].mutable_list_value();
+  for (const v1::Finding& finding : findings)
+    *list.add_values()->mutable_struct_value() = StructOf(finding);
+  auto& counters = *members["counters"].mutable_list_value();
+  for (const v1::CounterSet* set : one.sets)
+    for (const v1::Counter& counter : set->counters()) {
+      auto& object = *counters.add_values()->mutable_struct_value() = StructOf(counter);
+      const v1::CounterSeries* const series = rates.Of(counter);
+      const auto newest = series == nullptr ? std::nullopt : rates.Newest(*series);
+      if (newest) (*object.mutable_fields())["per_second"].set_number_value(*newest);
+    }
+  v1::CounterHistory history = rates.history;
+  history.set_reason(rates.reason);
+  *members["history"].mutable_struct_value() = StructOf(history);
+  return message;
 }
 
 bool ConcernsPort(const v1::Subject& subject, const PortPath& path, const PortCounters& one) {
   return subject.node() == path.node && subject.device() == one.device->name() &&
          (subject.port() == 0 || subject.port() == one.port->number());
+}
+
+Result<google::protobuf::RepeatedPtrField<v1::Finding>> FindingsOf(Client& client,
+                                                                   const PortPath& path,
+                                                                   const PortCounters& one) {
+  v1::ListFindingsRequest list;
+  list.set_node(path.node);
+  list.set_include_resolved(true);
+  ASSIGN_OR_RETURN(auto response, client.List<v1::ListFindingsResponse>(list));
+  const auto concerns = [&](const v1::Subject& s) { return ConcernsPort(s, path, one); };
+  google::protobuf::RepeatedPtrField<v1::Finding> findings;
+  for (v1::Finding& finding : *response.mutable_findings())
+    if (concerns(finding.subject()) || std::ranges::any_of(finding.affected(), concerns))
+      *findings.Add() = std::move(finding);
+  return findings;
 }
 
 Result<Output> RunPort(Client& client, const Arguments& arguments, Stream& stream) {
@@ -103,20 +212,8 @@ Result<Output> RunPort(Client& client, const Arguments& arguments, Stream& strea
   get.set_name(path.node);
   ASSIGN_OR_RETURN(const auto node, client.Call<v1::GetNodeResponse>(get));
   ASSIGN_OR_RETURN(const PortCounters one, FindPort(path, node.snapshot()));
-  v1::ListFindingsRequest list;
-  list.set_node(path.node);
-  list.set_include_resolved(true);
-  ASSIGN_OR_RETURN(auto response, client.List<v1::ListFindingsResponse>(list));
-  auto& findings = *response.mutable_findings();
-  findings.erase(std::remove_if(findings.begin(), findings.end(),
-                                [&](const v1::Finding& finding) {
-                                  return !ConcernsPort(finding.subject(), path, one) &&
-                                         std::ranges::none_of(finding.affected(),
-                                                              [&](const auto& s) {
-                                                                return ConcernsPort(s, path, one);
-                                                              });
-                                }),
-                 findings.end());
+  ASSIGN_OR_RETURN(const RateHistory rates, ReadRates(client, path.node, one));
+  ASSIGN_OR_RETURN(const auto findings, FindingsOf(client, path, one));
   Output output;
   output.before = PortLines(path, one, node.snapshot());
   if (node.summary().state() == v1::NODE_STATE_LOST)
@@ -125,10 +222,11 @@ Result<Output> RunPort(Client& client, const Arguments& arguments, Stream& strea
   output.tables.push_back(
       FindingTable(findings, {.state = true, .explained = true, .now = stream.Now()}));
   output.tables.back().title = "Findings, open and resolved";
-  output.tables.push_back(CounterTable(one, arguments.Bool("zeros")));
+  output.tables.push_back(CounterTable(one, rates, arguments.Bool("zeros")));
   output.names.push_back(Format("{}/{}/{}", path.node, one.device->name(), one.port->number()));
   if (AnyFailing(findings)) output.exit_status = kExitFindings;
-  output.message = std::make_unique<v1::Port>(*one.port);
+  if (!rates.reason.empty()) output.after = Format("Rates:     {}\n", rates.reason);
+  output.message = PortMessage(node, one, rates, findings);
   return output;
 }
 
@@ -159,10 +257,15 @@ Result<Output> RunIbdev(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command port = {
     .path = "port",
-    .summary = "Show a port: link, switch, findings with history, and counters.",
+    .summary = "Show a port: link, switch, findings with history, and counters with rates.",
     .description =
         "Counters have their vendor-neutral names if they have one; -o wide adds the names of the "
-        "driver. Exits with 1 if a finding about the port is open.",
+        "driver. PER SECOND is the rate in the last window of 30 s, and MAX 1H the largest rate of "
+        "a window in the last hour, for the 16 counters whose history the controller keeps. -o "
+        "json "
+        "has the fields of the port, and: node, device, findings, counters (also those that are "
+        "0) and history, with the rates of all windows. Exits with 1 if a finding about the port "
+        "is open.",
     .example =
         "fabricctl port n1/mlx5_0/1\n"
         "fabricctl port n1/rail0 --zeros",

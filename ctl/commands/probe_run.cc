@@ -42,6 +42,11 @@ Result<std::string> ProgressOf(Client& client, const v1::Campaign& campaign) {
   return line + WaitText(campaign, others.campaigns());
 }
 
+// Before a campaign starts that Follow() waits for, so that no interrupt leaves it behind.
+void CatchUnlessNoWait(const Arguments& arguments, Stream& stream) {
+  if (!arguments.Bool("no-wait")) stream.CatchInterrupts();
+}
+
 // Waits for the end of a campaign that has started, unless --no-wait is set.
 Result<Output> Follow(Client& client, v1::Campaign campaign, const Arguments& arguments,
                       Stream& stream) {
@@ -72,6 +77,7 @@ Result<Output> Follow(Client& client, v1::Campaign campaign, const Arguments& ar
 Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& stream) {
   v1::StartCampaignRequest start;
   ASSIGN_OR_RETURN(*start.mutable_spec(), ReadCampaign(arguments));
+  CatchUnlessNoWait(arguments, stream);
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(start));
   return Follow(client, std::move(campaign), arguments, stream);
 }
@@ -80,6 +86,7 @@ Result<Output> RunProbeRecheck(Client& client, const Arguments& arguments, Strea
   v1::RecheckFindingsRequest request;
   const std::vector<std::string> findings = arguments.All("FINDING");
   request.mutable_findings()->Assign(findings.begin(), findings.end());
+  CatchUnlessNoWait(arguments, stream);
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(request));
   return Follow(client, std::move(campaign), arguments, stream);
 }
@@ -111,9 +118,10 @@ extern const Command probe_run = {
         "write to --hub at the same time; the counters of all ends show whether PFC prevented "
         "loss. --preset quick probes each port with 3 others, until decided; standard with 8, and "
         "also pings over 8 flow labels; thorough probes all pairs with two sizes, reads and path "
-        "MTU: see docs/PROBES.md. An interrupt cancels the campaign. Exits with 1 if a probe "
-        "failed, a fault was "
-        "located or an incast lost packets.",
+        "MTU: see docs/PROBES.md. An interrupt (Ctrl-C, a closed terminal or SSH session) cancels "
+        "the "
+        "campaign; with --no-wait it continues without this command. Exits with 1 if a probe "
+        "failed, a fault was located or an incast lost packets.",
     .example =
         "fabricctl probe run --pattern random-regular --kind ping --until-decided\n"
         "fabricctl probe run --nodes gpu[001-016] --preset quick",

@@ -11,6 +11,7 @@ import json
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -237,13 +238,48 @@ class Fixtures(RunningTest):
 
 
 class Controller(RunningTest):
-    def test_shows_the_samples(self):
-        root = self.unpack(NODE)
+    def start_controller(self):
+        """Its addresses."""
         addresses = self.folder / "addresses.json"
         self.start("fabricd", "--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
                    self.folder / "state.db", "--addresses-file", addresses)
         self.until(lambda: addresses.exists() and addresses.read_text(), "fabricd")
-        told = json.loads(addresses.read_text())
+        return json.loads(addresses.read_text())
+
+    def watching(self, controller, ignored):
+        """A fabricctl that waits for its next turn. `ignored`: as nohup starts it."""
+        handler = signal.SIG_IGN if ignored else signal.SIG_DFL
+        process = subprocess.Popen(
+            [BIN / "fabricctl", "--controller", controller, "version", "--watch", "--interval",
+             "60s"], stdout=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, handler))
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        self.until(lambda: process.stdout.readline(), "the first output")
+        caught = re.compile(r"^SigCgt:\s*([0-9a-f]+)$", re.MULTILINE)
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+        interrupt = 1 << (signal.SIGINT - 1)
+        self.until(lambda: int(caught.search(status.read_text())[1], 16) & interrupt, "it waits")
+        return process
+
+    def test_a_closed_session_is_an_interrupt_for_fabricctl(self):
+        controller = self.start_controller()["grpc"]
+        process = self.watching(controller, ignored=False)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(PATIENCE), 130)
+
+    def test_nohup_keeps_its_effect_on_fabricctl(self):
+        controller = self.start_controller()["grpc"]
+        process = self.watching(controller, ignored=True)
+        ignored = re.search(r"^SigIgn:\s*([0-9a-f]+)$",
+                            pathlib.Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
+        self.assertTrue(int(ignored[1], 16) & 1 << (signal.SIGHUP - 1))
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(PATIENCE), 130)
+
+    def test_shows_the_samples(self):
+        root = self.unpack(NODE)
+        told = self.start_controller()
         self.start("fabric-agent", "run", "--root", root, "--node", "n1", "--controller",
                    told["grpc"])
 

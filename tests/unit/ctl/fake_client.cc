@@ -46,6 +46,7 @@ class FakeConsole final : public Console {
     return terminal_.writable;
   }
   void Err(std::string_view text) override { said.err += text; }
+  void CatchInterrupts() override { said.catches_interrupts = true; }
   bool Wait(Duration) override {
     if (terminal_.waits > 0) return --terminal_.waits > 0;
     return !terminal_.interrupted;

@@ -86,6 +86,7 @@ struct Said {
   int status = 0;
   std::string out;
   std::string err;
+  bool catches_interrupts = false;
 };
 
 // Runs fabricctl with these words, split at blanks.

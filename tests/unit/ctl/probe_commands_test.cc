@@ -347,6 +347,13 @@ TEST(ProbeRun, AnInterruptCancelsTheCampaign) {
             "fabricctl: interrupted; campaign c1 is cancelled; for its results use `fabricctl "
             "probe show c1`\n");
   EXPECT_EQ(said.status, kExitInterrupted);
+  EXPECT_TRUE(said.catches_interrupts);
+}
+
+TEST(ProbeRun, WithoutWaitingInterruptsAreNotCaught) {
+  FakeController controller;
+  controller.Answers<v1::Campaign>() = {Empty(v1::CAMPAIGN_STATE_RUNNING)};
+  EXPECT_FALSE(RunWords("probe run --no-wait", controller).catches_interrupts);
 }
 
 TEST(ProbeRun, OptionsOfPatternsAndKinds) {

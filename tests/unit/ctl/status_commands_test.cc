@@ -1,5 +1,6 @@
 // The commands status, diagnose, port, ibdev2netdev, top and probe cancel.
 #include <gmock/gmock.h>
+#include <google/protobuf/struct.pb.h>
 #include <gtest/gtest.h>
 
 #include "tests/testing/golden.h"
@@ -252,6 +253,75 @@ TEST(PortCommand, ShowsLinkSwitchFindingsAndCounters) {
   EXPECT_EQ(RunWords("port n1/mlx5_0/2", controller).err,
             "fabricctl: node n1: unknown port 'mlx5_0/2'; did you mean 'mlx5_0/1'?\n");
   EXPECT_THAT(RunWords("port n1", controller).err, HasSubstr("PORT: expected NODE/DEVICE"));
+}
+
+TEST(PortCommand, HasTheRatesOfTheLastHour) {
+  FakeController controller;
+  controller.Answer<v1::GetNodeResponse>() = NodeWithCounters("2026-11-21T01:16:00Z", 9, 0);
+  controller.Answer<v1::CounterHistory>() = FromText<v1::CounterHistory>(R"({
+    "ended_at": ["2026-11-21T01:15:00Z", "2026-11-21T01:15:30Z"],
+    "ports": [{"device": "mlx5_0", "port": 1, "series": [
+      {"name": "rdma_tx_bytes", "windows": [0, 1], "per_second": [900, 2.5]}]}]})");
+  EXPECT_THAT(RunWords("port n1/mlx5_0/1", controller).out,
+              HasSubstr("rdma_tx_bytes      9  -            2.5     900\n"));
+  const auto asked = controller.LastRequest<v1::GetCounterHistoryRequest>();
+  EXPECT_EQ(asked.name() + "/" + asked.device(), "n1/mlx5_0");
+  EXPECT_EQ(asked.port(), 1u);
+
+  // An old value is not the rate of now.
+  controller.Answer<v1::CounterHistory>().add_ended_at();
+  EXPECT_THAT(RunWords("port n1/mlx5_0/1", controller).out,
+              HasSubstr("rdma_tx_bytes      9  -              -     900\n"));
+}
+
+TEST(PortCommand, JsonAndYamlHaveWhatTheTableHas) {
+  FakeController controller;
+  controller.Answer<v1::GetNodeResponse>() = NodeWithCounters("2026-11-21T01:16:00Z", 9, 0);
+  controller.Answer<v1::ListFindingsResponse>() =
+      FromText<v1::ListFindingsResponse>(R"({"findings": [
+    {"id": "a", "rule": "mtu_equal_on_rail", "verdict": "VERDICT_FAIL",
+     "state": "FINDING_STATE_OPEN",
+     "subject": {"scope": "SCOPE_PORT", "node": "n1", "device": "mlx5_0", "port": 1},
+     "title": "MTU"}]})");
+  controller.Answer<v1::CounterHistory>() = FromText<v1::CounterHistory>(R"({
+    "ended_at": ["2026-11-21T01:15:30Z"],
+    "ports": [{"device": "mlx5_0", "port": 1, "series": [
+      {"name": "rdma_tx_bytes", "windows": [0], "per_second": [2.5]}]}]})");
+  for (const char* format : {"json", "yaml"}) {
+    const Said said = RunWords(Format("port n1/mlx5_0/1 -o {}", format), controller);
+    EXPECT_EQ(said.status, kExitFindings);
+    google::protobuf::Struct object;
+    ASSERT_TRUE(FromJson(said.out, object).ok()) << said.out;
+    const auto& members = object.fields();
+    EXPECT_EQ(members.at("number").number_value(), 1);
+    EXPECT_EQ(members.at("netdev").string_value(), "rail0");
+    EXPECT_EQ(members.at("node").struct_value().fields().at("name").string_value(), "n1");
+    EXPECT_EQ(members.at("device").struct_value().fields().at("name").string_value(), "mlx5_0");
+    const auto& findings = members.at("findings").list_value();
+    ASSERT_EQ(findings.values_size(), 1);
+    EXPECT_EQ(findings.values(0).struct_value().fields().at("id").string_value(), "a");
+    bool seen = false;
+    for (const auto& value : members.at("counters").list_value().values()) {
+      const auto& counter = value.struct_value().fields();
+      if (!counter.contains("neutral") || counter.at("neutral").string_value() != "rdma_tx_bytes")
+        continue;
+      seen = true;
+      EXPECT_EQ(counter.at("value").string_value(), "9");
+      EXPECT_EQ(counter.at("per_second").number_value(), 2.5);
+    }
+    EXPECT_TRUE(seen) << said.out;
+    const auto& history = members.at("history").struct_value().fields();
+    EXPECT_EQ(history.at("ended_at").list_value().values_size(), 1);
+  }
+}
+
+TEST(PortCommand, SaysWhyThereAreNoRates) {
+  FakeController controller;
+  controller.Answer<v1::GetNodeResponse>() = NodeWithCounters("2026-11-21T01:16:00Z", 9, 0);
+  EXPECT_THAT(RunWords("port n1/mlx5_0/1", controller).out,
+              HasSubstr("Rates:     no window of 30 s has ended\n"));
+  EXPECT_THAT(RunWords("port n1/mlx5_0/1 -o json", controller).out,
+              HasSubstr("\"reason\": \"no window of 30 s has ended\""));
 }
 
 TEST(Ibdev2netdev, HasTheFormatOfTheScript) {
