@@ -125,7 +125,7 @@ std::string WhatToType(const v1::Finding& finding) {
 std::string FindingText(const v1::Finding& finding, WallTime now) {
   std::string text = Format("{} {} {}: {}\n", Cell(Name(finding.severity())),
                             SubjectName(finding.subject()), finding.rule(), finding.title());
-  const std::string life = LifeCell(finding);
+  const std::string life = StatusCell(finding);
   if (Nanoseconds(finding.opened_at()) > 0)  // Not known from files of snapshots
     text += Format("  Since:      {} ({}){}\n", ToString(finding.opened_at()),
                    AgeCell(finding.opened_at(), now), life == kAbsent ? "" : ", " + life);

@@ -61,7 +61,7 @@ std::string Measured(const v1::ProbeResult& result) {
 }
 
 std::string LifeSuffix(const v1::Finding& finding) {
-  const std::string life = LifeCell(finding);
+  const std::string life = StatusCell(finding);
   return life == kAbsent ? std::string() : Format(" ({})", life);
 }
 

@@ -54,7 +54,7 @@ bool SaysTheSame(const v1::Finding& one, const v1::Finding& next) {
   return one.verdict() == v1::VERDICT_UNKNOWN && next.verdict() == v1::VERDICT_UNKNOWN &&
          one.rule() == next.rule() && one.title() == next.title() &&
          one.subject().scope() == v1::SCOPE_PORT && next.subject().scope() == v1::SCOPE_PORT &&
-         one.subject().node() == next.subject().node() && LifeCell(one) == LifeCell(next);
+         one.subject().node() == next.subject().node() && StatusCell(one) == StatusCell(next);
 }
 
 std::vector<Row> Rows(const std::vector<const v1::Finding*>& sorted, bool fold) {
@@ -100,7 +100,7 @@ std::string AffectsCell(const v1::Remedy& remedy) {
   return Join(effects, ", ");
 }
 
-std::string LifeCell(const v1::Finding& finding) {
+std::string StatusCell(const v1::Finding& finding) {
   std::vector<std::string> marks;
   if (!finding.expired_reason().empty()) marks.emplace_back("expired");
   if (finding.has_silenced() && finding.state() != v1::FINDING_STATE_RESOLVED)
@@ -109,7 +109,7 @@ std::string LifeCell(const v1::Finding& finding) {
     marks.push_back(Format("acknowledged by {}", finding.acknowledged().author()));
   if (finding.flapping()) marks.emplace_back("flapping");
   if (!finding.explained_by().empty())
-    marks.push_back(Format("explained by {}", finding.explained_by()));
+    marks.push_back(Format("caused by {}", finding.explained_by()));
   return Cell(Join(marks, ", "));
 }
 
@@ -126,11 +126,11 @@ Table FindingTable(const Findings& findings, FindingColumns columns) {
                           {.title = "ID", .wide_only = true}},
               .empty_note = "No findings."};
   const std::vector<Row> shown = Rows(Sorted(findings, columns.explained), !columns.explained);
-  const bool with_life =
-      std::ranges::any_of(shown, [](const Row& row) { return LifeCell(*row.finding) != kAbsent; });
-  constexpr std::ptrdiff_t kLifeAt = 4;  // After WHAT
-  if (with_life)
-    table.columns.insert(table.columns.begin() + kLifeAt, {.title = "LIFE", .elastic = true});
+  const bool with_status = std::ranges::any_of(
+      shown, [](const Row& row) { return StatusCell(*row.finding) != kAbsent; });
+  constexpr std::ptrdiff_t kStatusAt = 4;  // After WHAT
+  if (with_status)
+    table.columns.insert(table.columns.begin() + kStatusAt, {.title = "STATUS", .elastic = true});
   if (columns.state)
     table.columns.insert(table.columns.begin(), {.title = "STATE", .coloured = true});
   if (columns.now) AddIdAndAge(table);
@@ -150,7 +150,7 @@ Table FindingTable(const Findings& findings, FindingColumns columns) {
         finding->remedies().empty() ? Cell("") : AffectsCell(finding->remedies(0)),
         Cell(finding->id()),
     };
-    if (with_life) row.insert(row.begin() + kLifeAt, LifeCell(*finding));
+    if (with_status) row.insert(row.begin() + kStatusAt, StatusCell(*finding));
     if (columns.state) row.insert(row.begin(), Cell(Name(finding->state())));
     if (columns.now) {
       row.pop_back();
@@ -165,7 +165,8 @@ std::string ExplainedNote(const Findings& findings) {
   const std::size_t left_out =
       static_cast<std::size_t>(findings.size()) - Sorted(findings, false).size();
   if (left_out == 0) return {};
-  return Format("{} explained by these not shown; use --explained.\n", Plural(left_out, "finding"));
+  return Format("{} caused by these {} not shown; use --explained.\n", Plural(left_out, "finding"),
+                left_out == 1 ? "is" : "are");
 }
 
 bool AnyFailing(const Findings& findings) {

@@ -22,7 +22,7 @@ struct FindingColumns {
 };
 
 // Failing before unknown, the most severe first, then by rule and subject. Equal unknowns of
-// several ports of a node share a row. The column LIFE is present if a row has a value.
+// several ports of a node share a row. The column STATUS is present if a row has a value.
 Table FindingTable(const Findings& findings, FindingColumns columns = {});
 
 // The option by which commands set FindingColumns::explained.
@@ -38,7 +38,7 @@ std::string ExplainedNote(const Findings& findings);
 std::string AffectsCell(const v1::Remedy& remedy);
 
 // State in its lifecycle: "acknowledged by ada, flapping"; "-" if none.
-std::string LifeCell(const v1::Finding& finding);
+std::string StatusCell(const v1::Finding& finding);
 
 // Open, failing and not silenced.
 bool AnyFailing(const Findings& findings);

@@ -263,7 +263,7 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
   const bool few = gaps.endpoints.size() <= FewOf(paths.fabric().endpoints.size());
   for (const Component& component : judgement.suspicious) {
     if (assessment.open_question.empty()) {
-      assessment.open_question = Format("{} is suspicious", NameOf(paths, component));
+      assessment.open_question = Format("{} may have a fault", NameOf(paths, component));
       assessment.suspicious = Located(paths, component);
       assessment.suspicious->add_evidence(WorstResults(paths, component));
     }

@@ -82,8 +82,8 @@ struct Assessment {
   // can distinguish; no other component is suspicious; and every usable endpoint has enough
   // partners to be called healthy.
   bool decided = false;
-  // One line: the missing information ("n7/mlx5_0/1 is suspicious"), or the suspects that cannot be
-  // distinguished.
+  // One line: the missing information ("n7/mlx5_0/1 may have a fault"), or the suspects that cannot
+  // be distinguished.
   std::string open_question;
   // Set if `open_question` is about a suspicious component: its kind, name and location.
   std::optional<v1::Suspect> suspicious;

@@ -180,14 +180,38 @@ std::size_t GoodElsewhere(const ObservationPaths& paths, const Fault& fault,
   return good;
 }
 
+// "probes with 2 of 2 partners failed; these partners work with other ports". `good` of the
+// partners with bad results work elsewhere.
+std::string PartnerText(Channel channel, const Sums& sums, std::size_t good) {
+  const std::size_t bad = sums.bad_partners.size();
+  const bool dead =
+      static_cast<double>(sums.failures) > kDeadLoss * static_cast<double>(sums.attempts);
+  const std::string_view result = channel == Channel::kSpeed     ? "had low bandwidth"
+                                  : channel == Channel::kLatency ? "had high latency"
+                                  : dead                         ? "failed"
+                                                                 : "lost packets";
+  std::string text =
+      Format("probes with {} of {} {}", bad, Plural(sums.partners.size(), "partner"), result);
+  if (bad == 0) return text;
+  if (good == 0)
+    text += bad == 1 ? "; this partner has no good result with another port"
+                     : "; these partners have no good result with another port";
+  else if (good == bad)
+    text += bad == 1 ? "; this partner works with other ports"
+                     : "; these partners work with other ports";
+  else
+    text +=
+        Format("; {} of these partners {} with other ports", good, good == 1 ? "works" : "work");
+  return text;
+}
+
 void AddAffected(const ObservationPaths& paths, const Fault& fault, const Component& component,
                  const Sums& sums, v1::Suspect& suspect) {
   switch (component.kind) {
     case ComponentKind::kPort:
     case ComponentKind::kHost:
-      suspect.add_evidence(Format("bad with {} of {} partners; {} of these are good with others",
-                                  sums.bad_partners.size(), sums.partners.size(),
-                                  GoodElsewhere(paths, fault, component, sums.bad_partners)));
+      suspect.add_evidence(PartnerText(fault.channel, sums,
+                                       GoodElsewhere(paths, fault, component, sums.bad_partners)));
       break;
     case ComponentKind::kLeaf:
     case ComponentKind::kUplink:
@@ -195,7 +219,7 @@ void AddAffected(const ObservationPaths& paths, const Fault& fault, const Compon
       suspect.add_evidence(Format("{} of its {} ports that were probed are affected",
                                   sums.bad_inside.size(), sums.inside.size()));
       break;
-    case ComponentKind::kPair: suspect.add_evidence("both are good with others"); break;
+    case ComponentKind::kPair: suspect.add_evidence("both ports work with other ports"); break;
     default:
       suspect.add_evidence(Format("{} of {} ports that use it are affected",
                                   sums.bad_partners.size(), sums.partners.size()));

@@ -184,7 +184,7 @@ void FailGroup(const EqualityRule& equality, const Group& group,
   }
   if (equality.incomparable != nullptr) AddDifferences(equality, sides, evidence);
   if (values > sides.size()) shown.push_back(Format("and {} more values", values - sides.size()));
-  out.Fail(SubjectOf(group), Format("{} not the same: {}", equality.what, Join(shown, "; ")),
+  out.Fail(SubjectOf(group), Format("values of {} differ: {}", equality.what, Join(shown, "; ")),
            std::move(evidence), Choices(equality, sides, shown), KeyOf(equality, group));
   out.SetAffected(std::move(affected), all);
 }

@@ -229,16 +229,16 @@ class Verdicts {
   void AddSuspicious(const v1::Suspect& suspect) {
     unknown_ = true;
     v1::CoverageGap gap = CoverageGapOf(suspect.node(), v1::COVERAGE_GAP_REASON_NOT_CONFIRMED,
-                                        "suspicious, but not confirmed");
+                                        "may have a fault; no result confirms it");
     if (suspect.kind() == v1::SUSPECT_KIND_PORT) {
       gap.set_device(suspect.device());
       gap.set_port(suspect.port());
     } else if (suspect.kind() != v1::SUSPECT_KIND_HOST) {
       gap.clear_node();
-      gap.set_text(Format("{} is suspicious, but not confirmed", suspect.name()));
+      gap.set_text(Format("{} may have a fault; no result confirms it", suspect.name()));
     }
     const std::string doubt =
-        Format("{} is suspicious, but not confirmed{}", suspect.name(),
+        Format("{} may have a fault; no result confirms it{}", suspect.name(),
                suspect.evidence().empty() ? std::string() : ": " + Evidence(suspect));
     certificate_.add_evidence(doubt);
     for (const std::size_t port : Concerned(suspect)) {

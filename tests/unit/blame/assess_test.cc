@@ -264,7 +264,7 @@ TEST(Assess, WatchesAPortThroughWhichNothingCameForARound) {
     return all;
   };
   EXPECT_THAT(Assess(fabric, seen(8)).open_question,
-              ::testing::HasSubstr("/mlx5_0/1 is suspicious"));
+              ::testing::HasSubstr("/mlx5_0/1 may have a fault"));
   EXPECT_TRUE(Assess(fabric, seen(15)).decided) << Assess(fabric, seen(15)).open_question;
 }
 

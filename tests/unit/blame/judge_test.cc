@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 
 #include "base/text.h"
 #include "tests/testing/coverage.h"
@@ -121,6 +123,29 @@ TEST(Judge, NamesEachKindOfFault) {
       EXPECT_FALSE(suspect.evidence().empty()) << one.name;
     }
   }
+}
+
+TEST(Judge, SaysWhatFailedWithTheFaultyPortAndWhatItsPartnersDoElsewhere) {
+  const Fabric fabric = FabricOf(kJudgeLayout);
+  const std::map<std::string, std::string> expected = {
+      {"PORT n13/mlx5_0/1 LOW_BANDWIDTH", " had low bandwidth; "},
+      {"PORT n13/mlx5_0/1 OUT PACKET_LOSS", " lost packets; "},
+      {"PORT n13/mlx5_0/1 TOTAL_LOSS", " failed; "},
+      {"HOST n13 HIGH_LATENCY", " had high latency; "}};
+  std::set<std::string> seen;
+  for (const Case& one : kCases) {
+    const auto row = expected.find(one.expected);
+    if (row == expected.end()) continue;
+    seen.insert(row->first);
+    const auto report = Judge(fabric, With(Healthy(kJudgeLayout), one.bad, one.change));
+    ASSERT_EQ(report.suspects_size(), 1) << one.name;
+    EXPECT_THAT(report.suspects(0).evidence(),
+                ::testing::Contains(
+                    ::testing::MatchesRegex("probes with [0-9]+ of [0-9]+ partners" + row->second +
+                                            "these partners work with other ports")))
+        << one.name;
+  }
+  EXPECT_EQ(seen.size(), expected.size());
 }
 
 // Pings whose responder counts tell the way by themselves.

@@ -259,7 +259,7 @@ TEST(CertificateVerdict, IsUnknownForWhatIsSuspicious) {
       "name": "n4/mlx5_0/1", "node": "n4", "device": "mlx5_0", "port": 1, "leaf": "leaf2"})"});
   EXPECT_EQ(Verdicts(port), "PASS PASS PASS UNKNOWN");
   EXPECT_THAT(testing::Texts(port.not_covered()),
-              ElementsAre("n4/mlx5_0/1: suspicious, but not confirmed"));
+              ElementsAre("n4/mlx5_0/1: may have a fault; no result confirms it"));
   EXPECT_EQ(Verdicts(Judged(Probed(), {.suspicious = R"({"kind": "SUSPECT_KIND_HOST",
       "name": "n1", "node": "n1"})"})),
             "UNKNOWN PASS PASS PASS");
@@ -270,9 +270,9 @@ TEST(CertificateVerdict, IsUnknownForWhatIsSuspicious) {
       Judged(Probed(), {.suspicious = R"({"kind": "SUSPECT_KIND_FABRIC", "name": "the fabric"})"});
   EXPECT_EQ(fabric.verdict(), v1::VERDICT_UNKNOWN);
   EXPECT_EQ(Verdicts(fabric), "UNKNOWN UNKNOWN UNKNOWN UNKNOWN") << "as the whole";
-  EXPECT_THAT(fabric.evidence(), ElementsAre("the fabric is suspicious, but not confirmed"));
+  EXPECT_THAT(fabric.evidence(), ElementsAre("the fabric may have a fault; no result confirms it"));
   EXPECT_THAT(testing::Texts(fabric.not_covered()),
-              ElementsAre("the fabric is suspicious, but not confirmed"));
+              ElementsAre("the fabric may have a fault; no result confirms it"));
 }
 
 TEST(CertificateVerdict, AFailureThatNobodyExplainsIsOfBoth) {

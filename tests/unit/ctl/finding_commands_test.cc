@@ -95,13 +95,13 @@ TEST(Findings, WhatHasOneCauseIsOneRow) {
   list[1].set_explained_by("f9");
   const Said said = RunWords("findings", controller);
   EXPECT_THAT(said.out, HasSubstr("on all 2 ports"));
-  EXPECT_THAT(said.out, Not(HasSubstr("explained by f9")));
-  EXPECT_THAT(said.out, HasSubstr("1 finding explained by these not shown"));
+  EXPECT_THAT(said.out, Not(HasSubstr("caused by f9")));
+  EXPECT_THAT(said.out, HasSubstr("1 finding caused by these is not shown"));
   const Said all = RunWords("findings --explained", controller);
-  EXPECT_THAT(all.out, HasSubstr("explained by f9"));
+  EXPECT_THAT(all.out, HasSubstr("caused by f9"));
   EXPECT_THAT(all.out, Not(HasSubstr("not shown")));
   list.RemoveLast();
-  EXPECT_THAT(RunWords("findings", controller).out, HasSubstr("explained by f9"))
+  EXPECT_THAT(RunWords("findings", controller).out, HasSubstr("caused by f9"))
       << "its cause was not asked for";
 }
 
@@ -152,7 +152,7 @@ TEST(Findings, SilencedOnesAreLeftOutAndCounted) {
 
 TEST(Findings, WhatHappenedInTheirLivesIsAColumn) {
   FakeController controller = WithFindings();
-  EXPECT_THAT(RunWords("findings", controller).out, Not(HasSubstr("LIFE")));
+  EXPECT_THAT(RunWords("findings", controller).out, Not(HasSubstr("STATUS")));
   v1::Finding& finding = *controller.Answer<v1::ListFindingsResponse>().mutable_findings(1);
   finding.mutable_acknowledged()->set_author("ada");
   finding.set_flapping(true);

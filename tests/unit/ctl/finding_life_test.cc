@@ -147,7 +147,7 @@ TEST(Events, SayWhatHappenedToAFinding) {
   *event.mutable_finding() = controller.Answer<v1::GetFindingResponse>().finding();
   EXPECT_THAT(RunWords("events --watch", controller).out,
               HasSubstr("(expired, silenced until 2026-11-21T03:00:00Z, acknowledged by ada, "
-                        "flapping, explained by 0011223344556677)"));
+                        "flapping, caused by 0011223344556677)"));
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ TEST(Case, PortsOfOneRailWithTwoMtus) {
   EXPECT_EQ(TheFailure(nodes).title(), "netdev MTU 1500, expected 9000 (4 of 5 nodes on rail 0)");
   nodes = Nodes(2, testing::RoceNode, {.rails = 1});
   testing::SetMtu(nodes[1], 0, 4200);
-  EXPECT_EQ(TheFailure(nodes).title(), "netdev MTU not the same: 4200 on n2; 9000 on n1");
+  EXPECT_EQ(TheFailure(nodes).title(), "values of netdev MTU differ: 4200 on n2; 9000 on n1");
 }
 
 // Above 1 or 2 KB reads time out: the switch port takes no more.

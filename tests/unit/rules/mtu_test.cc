@@ -44,7 +44,7 @@ TEST(MtuEqualOnRail, ReportsTheRailWithoutAMajority) {
   EXPECT_EQ(finding.subject().scope(), v1::SCOPE_RAIL);
   EXPECT_EQ(finding.subject().rail(), 1U);
   EXPECT_EQ(finding.subject().node(), "");
-  EXPECT_EQ(finding.title(), "netdev MTU not the same: 1500 on n1, n3; 4200 on n2, n4");
+  EXPECT_EQ(finding.title(), "values of netdev MTU differ: 1500 on n1, n3; 4200 on n2, n4");
   EXPECT_EQ(finding.evidence_size(), 2);
   EXPECT_EQ(finding.evidence(1).basis(), "2 of 4 nodes on rail 1, no majority");
 }
@@ -55,7 +55,7 @@ TEST(MtuEqualOnRail, TheMostFrequentOfManyValuesIsNoMajority) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.subject().scope(), v1::SCOPE_RAIL);
   EXPECT_EQ(finding.title(),
-            "netdev MTU not the same: 4200 on n1, n2; 9002 on n3; 9003 on n4; 9004 on n5");
+            "values of netdev MTU differ: 4200 on n1, n2; 9002 on n3; 9003 on n4; 9004 on n5");
   EXPECT_EQ(finding.evidence(0).basis(), "2 of 5 nodes on rail 0, no majority");
   testing::SetMtu(nodes[2], 0, 4200);
   EXPECT_THAT(Failures(nodes),
@@ -66,7 +66,7 @@ TEST(MtuEqualOnRail, NamesAFewOfManyNodesAndValues) {
   auto nodes = Nodes(12, testing::LabNode, {.rails = 1});
   for (std::uint32_t i = 0; i < 12; ++i) testing::SetMtu(nodes[i], 0, i < 6 ? 9000 : 9216);
   EXPECT_EQ(TheFailure(nodes).title(),
-            "netdev MTU not the same: 9000 on n1, n2, n3, n4 and 2 more; "
+            "values of netdev MTU differ: 9000 on n1, n2, n3, n4 and 2 more; "
             "9216 on n10, n11, n12, n7 and 2 more");
   for (std::uint32_t i = 0; i < 12; ++i) testing::SetMtu(nodes[i], 0, 9000 + i);
   const v1::Finding finding = TheFailure(nodes);

@@ -43,7 +43,7 @@ TEST(PfcEqualOnRail, ReportsTheRailWithoutAMajority) {
   testing::SetPfc(nodes[1], 0, 0);
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.subject().scope(), v1::SCOPE_RAIL);
-  EXPECT_EQ(finding.title(), "PFC enabled priorities not the same: none on n2; 3 on n1");
+  EXPECT_EQ(finding.title(), "values of PFC enabled priorities differ: none on n2; 3 on n1");
 }
 
 TEST(PfcEqualOnRail, ComparesEveryPortWithAProfile) {

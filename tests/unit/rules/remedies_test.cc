@@ -108,7 +108,7 @@ TEST(Remedy, OffersBothValuesOfTwoNodes) {
   Fleet nodes = Nodes(2, testing::RoceNode);
   testing::SetMtu(nodes[0], 0, 1500);
   const v1::Finding finding = TheFailure(nodes);
-  EXPECT_EQ(finding.title(), "netdev MTU not the same: 1500 on n1; 9000 on n2");
+  EXPECT_EQ(finding.title(), "values of netdev MTU differ: 1500 on n1; 9000 on n2");
   ASSERT_EQ(finding.remedies_size(), 2);
   EXPECT_EQ(finding.remedies(0).command(), "ip link set dev rail0 mtu 1500");
   EXPECT_EQ(finding.remedies(0).host(), "n2");
