@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/command_line.h"
+#include "base/option_text.h"
 #include "base/text.h"
 
 namespace fabric {
@@ -9,7 +10,8 @@ namespace {
 
 constexpr std::size_t kHelpColumns = 80;
 
-// "-o, --output table|wide"
+}  // namespace
+
 std::string Signature(const Option& option) {
   std::string name = option.letter == '\0' ? std::string() : Format("-{}, ", option.letter);
   name += DisplayName(option);
@@ -24,8 +26,6 @@ std::string Sentences(const Option& option) {
   if (!option.fallback.empty()) text += Format(" Default: {}.", option.fallback);
   return text;
 }
-
-}  // namespace
 
 std::string_view ValueForms() {
   return "DURATION is a number with a unit: 500ms, 10s or 1.5h. Units are ns, us, ms, s, m, h and "

@@ -183,6 +183,13 @@ int PrintCompletions(std::span<const std::string_view> words,
   return console.Out(text) ? kExitOk : kExitError;
 }
 
+int PrintManualPage(std::span<const Command* const> commands, std::string_view name,
+                    Console& console) {
+  const Result<std::string> page = ManualPage(commands, name);
+  if (!page.ok()) return Fail(page.status(), console);
+  return PrintAll(*page, console) ? kExitOk : kExitError;
+}
+
 // The names of all contexts, if --context is "all" and no context has that name; else none.
 Result<std::vector<std::string>> CellsOf(const Environment& environment,
                                          const Arguments& arguments) {
@@ -286,6 +293,9 @@ int Run(std::span<const std::string_view> words, std::span<const Command* const>
   // Not in the catalog: only the build of the documentation uses it.
   if (words.size() == 1 && words[0] == "reference")
     return PrintAll(ReferencePage(commands), console) ? kExitOk : kExitError;
+  // Neither: cmake/InstallManPages.cmake uses it.
+  if (!words.empty() && words[0] == "manpage" && words.size() <= 2)
+    return PrintManualPage(commands, words.size() == 2 ? words[1] : "", console);
   if (words.size() > 2 && words[0] == "__complete" && words[1] == "--")
     return PrintCompletions(words.subspan(2), commands, environment, connect, console);
   if (words.size() == 1 && words[0] == "--version")

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/version.h"
+#include "ctl/man_pages.h"
 
 namespace fabric::ctl {
 namespace {
@@ -185,6 +187,21 @@ std::string ReferencePage(std::span<const Command* const> commands) {
       text += Format("    {}\n", example);
   }
   return text;
+}
+
+Result<std::string> ManualPage(std::span<const Command* const> commands, std::string_view name) {
+  const std::vector<CommandSpec> specs = SpecsOf(commands);
+  std::string names;
+  for (ManPage& page : ManualPages({.program = Program(specs),
+                       .version = kVersion,
+                       .exit_statuses = kExitStatuses,
+                       .variables = kVariables,
+                       .examples = kExamples})) {
+    if (page.name == name) return std::move(page.text);
+    names += page.name + "\n";
+  }
+  if (name.empty()) return names;
+  return Status(Code::kNotFound, Format("manpage: unknown page {}", Quoted(name)));
 }
 
 }  // namespace fabric::ctl

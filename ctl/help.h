@@ -4,9 +4,11 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/command_line.h"
+#include "base/status.h"
 #include "ctl/command.h"
 
 namespace fabric::ctl {
@@ -21,5 +23,8 @@ std::string Help(const ProgramSpec& program, const CommandLine& line);
 
 // docs/reference/CLI.md
 std::string ReferencePage(std::span<const Command* const> commands);
+
+// Without a name: the names of all man pages, one on each line. Else the page; NOT_FOUND.
+Result<std::string> ManualPage(std::span<const Command* const> commands, std::string_view name);
 
 }  // namespace fabric::ctl

@@ -1,0 +1,18 @@
+# Installs what `fabricctl manpage` prints: a man page of the program, and one of each command.
+set(program $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/fabricctl)
+execute_process(COMMAND ${program} manpage OUTPUT_VARIABLE names RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${program} manpage: ${result}")
+endif()
+set(folder $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share/man/man1)
+file(MAKE_DIRECTORY ${folder})
+string(REGEX MATCHALL "[^\n]+" names "${names}")
+foreach(name IN LISTS names)
+  execute_process(COMMAND ${program} manpage ${name} OUTPUT_FILE ${folder}/${name}.1
+    RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${program} manpage ${name}: ${result}")
+  endif()
+endforeach()
+list(LENGTH names count)
+message(STATUS "Installing: ${count} man pages in ${folder}")
