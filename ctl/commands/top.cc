@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kTopNodesMax = 64;
 // What the rates need: a whole snapshot has up to megabytes.
 constexpr const char* kTopFields =
-    "snapshot.taken_at,snapshot.counters,snapshot.rdma_devices.name,"
+    "counters_at,snapshot.taken_at,snapshot.counters,snapshot.rdma_devices.name,"
     "snapshot.rdma_devices.ports.number,snapshot.rdma_devices.ports.netdev,"
     "snapshot.rdma_devices.ports.state";
 
@@ -68,6 +68,8 @@ Result<Snapshots> Sample(Client& client, const std::vector<std::string>& names) 
     ASSIGN_OR_RETURN(auto node, client.Call<v1::GetNodeResponse>(get));
     snapshots[name].Swap(node.mutable_snapshot());
     snapshots[name].mutable_node()->set_name(name);
+    // Settings come only when they change; counters come by themselves.
+    if (node.has_counters_at()) *snapshots[name].mutable_taken_at() = node.counters_at();
   }
   return snapshots;
 }

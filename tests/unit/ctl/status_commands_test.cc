@@ -206,6 +206,18 @@ TEST(Top, ShowsRatesAndLeavesOutCountersThatAPortDoesNotHave) {
   EXPECT_EQ(said.status, kExitOk);
 }
 
+// fabricd has the settings of the last report, and newer counters.
+TEST(Top, RatesAreBetweenTwoSamplesOfTheCountersOfOneReport) {
+  FakeController controller;
+  auto before = NodeWithCounters("2026-11-21T01:16:00Z", 1'000'000'000, 7);
+  auto after = NodeWithCounters("2026-11-21T01:16:02Z", 11'000'000'000, 107);
+  *before.mutable_counters_at() = before.snapshot().taken_at();
+  *after.mutable_counters_at() = after.snapshot().taken_at();
+  *after.mutable_snapshot()->mutable_taken_at() = before.snapshot().taken_at();
+  controller.Answers<v1::GetNodeResponse>() = {before, after};
+  EXPECT_TRUE(MatchesGolden("ctl/top", RunWords("top n1", controller).out));
+}
+
 TEST(Top, ACounterThatWasResetHasNoRate) {
   FakeController controller;
   controller.Answers<v1::GetNodeResponse>() = {
