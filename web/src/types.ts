@@ -335,6 +335,7 @@ export interface SubnetInfo {
   adapters: number;
   cables: number;
   problem: string;
+  message_bytes: string; // "0": from files
   port_errors: SubnetPortErrors[];
 }
 

@@ -5,6 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { startFleet } from "./fleet.mjs";
 import { snapshot } from "./subnet.mjs";
+import { startSubnetAgent } from "./subnet_agent.mjs";
 
 const NODES = 1024;
 const RAILS = 4;
@@ -113,9 +114,14 @@ export async function openWorld(program, output) {
       async () => (await call(rest, "/v1/nodes?page_size=1")).total_size === NODES,
     );
     fleet.lose(500);
+    const reader = await startSubnetAgent(fabricd.addresses.grpc);
+    await until("the subnet is read", async () =>
+      (await call(rest, "/v1/subnets")).subnets.some((one) => one.name === reader.subnet && one.read_at),
+    );
     const ids = await fill(rest);
     return {
       rest,
+      grpc: fabricd.addresses.grpc,
       fleet,
       ...ids,
       restartable: { program, folder },
@@ -123,6 +129,7 @@ export async function openWorld(program, output) {
       startFabricd,
       close: async () => {
         fleet.agents.forEach((agent) => agent.end());
+        reader.end();
         await fabricd.stop();
         fs.copyFileSync(path.join(folder, "fabricd.log"), path.join(output, "fabricd.log"));
         fs.rmSync(folder, { recursive: true });

@@ -1,14 +1,16 @@
-// Topology: rails, leaves, their ports, with suspects and findings marked.
+// Topology: subnets by levels, rails, leaves, their ports, with suspects and findings marked.
 import { get, list } from "../api";
 import { Empty, LoadError, Loading, Panel, Severity, Value } from "../parts/basics";
 import { Table } from "../parts/table";
-import { count, word } from "../format";
+import { Suspects, SwitchBox } from "../parts/topology_parts";
+import { count } from "../format";
 import { hashOf, setQuery, type Route } from "../router";
 import { useLoad } from "../session";
-import { makeTopology, suspectsOf, type Leaf } from "../topology";
-import type { Campaign, DeviceSummary, Finding, MeshStatus, Suspect } from "../types";
+import { makeTopology, suspectsOf } from "../topology";
+import type { Campaign, DeviceSummary, Finding, MeshStatus } from "../types";
 import { FindingTable } from "./findings";
 import { PORT_COLUMNS } from "./node";
+import { SubnetPanels, loadSubnets } from "./topology_subnet";
 
 const FINDING_FIELDS =
   "id,rule,verdict,severity,subject,title,state,opened_at,explained_by,explains,acknowledged,silenced,flapping,common_cause,affected_total,affected,suspect";
@@ -29,69 +31,14 @@ async function load(signal: AbortSignal) {
     get<MeshStatus>("/v1/mesh", { page_size: 1 }, signal).catch(() => undefined),
     list<Campaign>("/v1/campaigns", "campaigns", { fields: "id,blame,state" }, 50, signal),
   ]);
-  return makeTopology(
-    devices.items,
-    findings.items.filter((one) => !one.silenced),
-    suspectsOf(mesh, campaigns.items, findings.items),
-  );
-}
-
-function LeafBox({ leaf, open, onOpen }: { leaf: Leaf; open: boolean; onOpen(): void }) {
-  const bad =
-    leaf.suspects.length > 0
-      ? "suspect"
-      : leaf.findings.length > 0 || leaf.notActive > 0
-        ? "finding"
-        : "";
-  const marks = [
-    leaf.suspects.length > 0
-      ? `◆ ${leaf.suspects.length} suspect${leaf.suspects.length > 1 ? "s" : ""}`
-      : "",
-    leaf.findings.length > 0
-      ? `▲ ${leaf.findings.length} finding${leaf.findings.length > 1 ? "s" : ""}`
-      : "",
-    leaf.notActive > 0 ? `✕ ${leaf.notActive} not active` : "",
-  ].filter(Boolean);
-  return (
-    <button type="button" class={`leaf ${bad}`} aria-expanded={open} onClick={onOpen}>
-      <span class="name">{leaf.name || "leaf unknown"}</span>
-      <span class="muted">{leaf.ports.length} ports</span>
-      {marks.map((mark) => (
-        <span key={mark} class="mark">
-          {mark}
-        </span>
-      ))}
-    </button>
-  );
-}
-
-function Suspects({ title, suspects }: { title: string; suspects: Suspect[] }) {
-  if (suspects.length === 0) return null;
-  return (
-    <>
-      <h3>{title}</h3>
-      <ul class="suspects">
-        {suspects.map((one) => (
-          <li key={one.name}>
-            <strong>{one.name}</strong>{" "}
-            <span class="muted">
-              {word(one.kind, "SUSPECT_KIND")}, {word(one.fault, "FAULT_KIND")}, confidence{" "}
-              {one.confidence.toFixed(2)}
-            </span>
-            <ul class="plain">
-              {one.evidence.map((line) => (
-                <li key={line}>{line}</li>
-              ))}
-            </ul>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
+  const shown = findings.items.filter((one) => !one.silenced);
+  const suspects = suspectsOf(mesh, campaigns.items, findings.items);
+  const subnets = await loadSubnets(shown, suspects, signal);
+  return { ...makeTopology(devices.items, shown, suspects), subnets };
 }
 
 export function TopologyPage({ route }: { route: Route }) {
-  const { value, error } = useLoad("topology", load, ["node", "finding", "port", "campaign"]);
+  const { value, error } = useLoad("topology", load, ["node", "finding", "port", "campaign", "subnet"]);
   if (!value)
     return (
       <>
@@ -136,7 +83,8 @@ export function TopologyPage({ route }: { route: Route }) {
         <Suspects title="Suspects" suspects={value.spines} />
         {value.spines.length === 0 && (
           <p class="muted">
-            Hosts do not see spines. One is shown here when fault location names it.
+            No spine is a suspect. Hosts do not see spines of Ethernet fabrics; those of InfiniBand
+            are below, with their subnet.
           </p>
         )}
         <Suspects title="Suspects beyond one leaf" suspects={value.elsewhere} />
@@ -178,6 +126,7 @@ export function TopologyPage({ route }: { route: Route }) {
           />
         </Panel>
       )}
+      <SubnetPanels route={route} subnets={value.subnets} />
       {shown.map((one) => (
         <Panel
           key={one.number}
@@ -199,9 +148,13 @@ export function TopologyPage({ route }: { route: Route }) {
             {one.leaves.map((leaf) => {
               const key = leaf.name || `unknown-${one.number}`;
               return (
-                <LeafBox
+                <SwitchBox
                   key={key}
-                  leaf={leaf}
+                  name={leaf.name || "leaf unknown"}
+                  about={`${leaf.ports.length} ports`}
+                  suspects={leaf.suspects.length}
+                  findings={leaf.findings.length}
+                  notActive={leaf.notActive}
                   open={chosen === key}
                   onOpen={() => setQuery(route, { leaf: chosen === key ? undefined : key })}
                 />
