@@ -67,7 +67,7 @@ class ProcessConsole final : public fabric::ctl::Console {
   fabric::WallTime Now() const override { return clock_.Now().wall; }
 
  private:
-  const fabric::SystemClock clock_;
+  const fabric::SystemClock clock_ = {};
   bool handling_ = false;
 };
 
