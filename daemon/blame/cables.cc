@@ -260,7 +260,7 @@ v1::Suspect SuspectOf(const Fabric& fabric, std::span<const Observation> observa
   if (!fault.whole_switch && !is_leaf(end) && is_leaf(routes.Reverse(end)))
     end = routes.Reverse(end);
   const std::uint32_t index = fault.whole_switch ? fault.place : routes.SwitchOf(end);
-  suspect.set_kind(fault.whole_switch ? v1::SUSPECT_KIND_SPINE : v1::SUSPECT_KIND_UPLINK);
+  suspect.set_kind(fault.whole_switch ? v1::SUSPECT_KIND_SWITCH : v1::SUSPECT_KIND_LINK);
   suspect.set_name(fault.whole_switch ? Format("switch {}", routes.NameOf(index))
                                       : Format("cable {}", routes.CableName(fault.place)));
   suspect.set_leaf(routes.NameOf(index));

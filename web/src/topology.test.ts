@@ -39,6 +39,25 @@ it("marks each leaf of a host, the leaf of a port, and no other", () => {
   expect([spines.length, elsewhere.length]).toEqual([1, 1]);
 });
 
+it("marks the leaf of a named switch or cable, and lists a switch above as a spine", () => {
+  const { rails, spines, elsewhere } = makeTopology(
+    devices,
+    [],
+    [
+      suspect({ kind: "SUSPECT_KIND_SWITCH", name: "switch leaf10", leaf: "leaf10" }),
+      suspect({ kind: "SUSPECT_KIND_LINK", name: "cable leaf10 port 33 - s port 1", leaf: "leaf10" }),
+      suspect({ kind: "SUSPECT_KIND_SWITCH", name: "switch s", leaf: "s" }),
+      suspect({ kind: "SUSPECT_KIND_LINK", name: "cable s port 9 - core port 1", leaf: "s" }),
+    ],
+  );
+  expect(rails.map((rail) => rail.leaves.map((leaf) => leaf.suspects.length))).toEqual([
+    [0, 2],
+    [0],
+  ]);
+  expect(spines.map((one) => one.name)).toEqual(["switch s"]);
+  expect(elsewhere.map((one) => one.name)).toEqual(["cable s port 9 - core port 1"]);
+});
+
 it("marks the leaf of a finding about a port or a switch", () => {
   const finding = (subject: object) =>
     ({

@@ -17,7 +17,7 @@ export interface Rail {
 
 export interface Topology {
   rails: Rail[];
-  spines: Suspect[]; // Only blame names spines.
+  spines: Suspect[]; // Also switches above the leaves. Only blame names them.
   elsewhere: Suspect[]; // Suspects that are no part of a leaf: rails, the fabric
 }
 
@@ -76,7 +76,8 @@ export function makeTopology(
   const topology: Topology = { rails: [], spines: [], elsewhere: [] };
   for (const suspect of suspects) {
     const leaves = leavesOf(suspect);
-    if (suspect.kind === "SUSPECT_KIND_SPINE") topology.spines.push(suspect);
+    const above = suspect.kind === "SUSPECT_KIND_SWITCH" && leaves.length === 0;
+    if (suspect.kind === "SUSPECT_KIND_SPINE" || above) topology.spines.push(suspect);
     else if (leaves.length === 0) topology.elsewhere.push(suspect);
     for (const leaf of leaves) leaf.suspects.push(suspect);
   }

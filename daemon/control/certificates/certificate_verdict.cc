@@ -188,9 +188,13 @@ class Verdicts {
   }
 
   // A fault of it is a fault of the nodes that it concerns.
-  static bool IsOfNodes(const v1::Suspect& suspect) {
+  bool IsOfNodes(const v1::Suspect& suspect) const {
+    const bool is_leaf = std::ranges::any_of(facts_.work.ports(), [&](const AskedPort& port) {
+      return !port.leaf.empty() && port.leaf == suspect.leaf();
+    });
     return suspect.kind() == v1::SUSPECT_KIND_PORT || suspect.kind() == v1::SUSPECT_KIND_HOST ||
-           suspect.kind() == v1::SUSPECT_KIND_LEAF;
+           suspect.kind() == v1::SUSPECT_KIND_LEAF ||
+           (suspect.kind() == v1::SUSPECT_KIND_SWITCH && is_leaf);
   }
 
   void AddSuspect(const v1::Suspect& suspect) {

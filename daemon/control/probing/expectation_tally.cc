@@ -50,7 +50,8 @@ bool Holds(const v1::Suspect& suspect, const v1::ProbePort& port, const std::str
 
 v1::Suspect WithMembers(v1::Suspect suspect, const std::set<std::string>& leaves) {
   const bool of_switch =
-      suspect.kind() == v1::SUSPECT_KIND_SPINE || suspect.kind() == v1::SUSPECT_KIND_UPLINK;
+      suspect.kind() == v1::SUSPECT_KIND_SPINE || suspect.kind() == v1::SUSPECT_KIND_UPLINK ||
+      suspect.kind() == v1::SUSPECT_KIND_LINK || suspect.kind() == v1::SUSPECT_KIND_SWITCH;
   if (of_switch && suspect.other_leaf().empty() && !leaves.contains(suspect.leaf()))
     suspect.clear_leaf();
   return suspect;

@@ -97,12 +97,14 @@ v1::Subject SubjectOf(const v1::Suspect& suspect) {
       break;
     case v1::SUSPECT_KIND_LEAF:
     case v1::SUSPECT_KIND_UPLINK:
+    case v1::SUSPECT_KIND_LINK:
+    case v1::SUSPECT_KIND_SWITCH:
       subject.set_scope(v1::SCOPE_SWITCH);
       subject.set_switch_name(suspect.leaf());
       subject.set_switch_port(suspect.leaf_port());
       break;
     default:
-      if (!suspect.leaf().empty()) {  // A switch that exact paths name
+      if (!suspect.leaf().empty()) {
         subject.set_scope(v1::SCOPE_SWITCH);
         subject.set_switch_name(suspect.leaf());
         break;
@@ -131,6 +133,18 @@ std::vector<v1::Remedy> RemediesOf(const LocatedFault& fault) {
       remedies.push_back(Advice(
           "Check the load, the power state and the kernel log of the node: all of its ports are "
           "affected."));
+      break;
+    case v1::SUSPECT_KIND_LINK:
+      remedies.push_back(Advice(Format(
+          "Check the transceivers and the error counters at both ends of the {}, then reseat or "
+          "replace it and probe again.",
+          suspect.name())));
+      break;
+    case v1::SUSPECT_KIND_SWITCH:
+      remedies.push_back(Advice(Format(
+          "Check the log, the temperature and the power supplies of {}, and the counters of its "
+          "ports: packets are lost on most paths through it.",
+          suspect.name())));
       break;
     default:
       remedies.push_back(
@@ -176,9 +190,10 @@ std::vector<v1::Evidence> AllEvidence(const LocatedFault& fault) {
 }  // namespace
 
 std::string FaultTitle(const v1::Suspect& suspect) {
-  const std::string place = suspect.leaf_port().empty()
-                                ? std::string()
-                                : Format(" (on {} port {})", suspect.leaf(), suspect.leaf_port());
+  // The name of a link has both ends.
+  const bool named = suspect.leaf_port().empty() || suspect.kind() == v1::SUSPECT_KIND_LINK;
+  const std::string place =
+      named ? std::string() : Format(" (on {} port {})", suspect.leaf(), suspect.leaf_port());
   return Format("{}{}{}: {}, expected {}{}", KindWord(suspect.kind()), suspect.name(), place,
                 SeenText(suspect), ExpectedText(suspect), ClassText(suspect));
 }

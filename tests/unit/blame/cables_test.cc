@@ -189,6 +189,11 @@ TEST(CableFaults, ADeadSpineIsASwitchAndADeadHostIsNone) {
   world.BreakSwitch("spine-3");
   EXPECT_GT(RunRounds(world, 2, 10), 0U);
   EXPECT_THAT(NamesOf(world), ::testing::ElementsAre("switch spine-3"));
+  Analyzer analyzer(world.fabric());
+  analyzer.Add(world.observations());
+  const v1::BlameReport report = analyzer.Judge();
+  ASSERT_EQ(report.suspects_size(), 1) << report.ShortDebugString();
+  EXPECT_EQ(report.suspects(0).kind(), v1::SUSPECT_KIND_SWITCH);
 
   CableWorld host(Make(FatTree{.leaves = 8, .spines = 8, .hosts = 16}));
   std::mt19937_64 random(3);
@@ -209,6 +214,7 @@ TEST(CableFaults, TheReportNamesTheCableInsteadOfTheUplinks) {
   analyzer.Add(world.observations());
   const v1::BlameReport report = analyzer.Judge();
   ASSERT_EQ(report.suspects_size(), 1) << report.ShortDebugString();
+  EXPECT_EQ(report.suspects(0).kind(), v1::SUSPECT_KIND_LINK);
   EXPECT_EQ(report.suspects(0).name(), world.BadName());
   EXPECT_THAT(report.suspects(0).leaf(), ::testing::StartsWith("leaf-")) << "not the spine";
   EXPECT_EQ(report.state(), v1::BLAME_STATE_DECIDED);

@@ -236,6 +236,21 @@ TEST(CertificateVerdict, ALeafFailsThoseUnderItAndWhatIsSharedIsNobodys) {
       "fault": "FAULT_KIND_PACKET_LOSS"}]})"});
   EXPECT_EQ(spine.verdict(), v1::VERDICT_FAIL);
   EXPECT_EQ(Verdicts(spine), "UNKNOWN UNKNOWN UNKNOWN UNKNOWN") << "all may use it";
+  const v1::Certificate link = Judged(Probed(), {.blame = R"({"suspects": [{
+      "kind": "SUSPECT_KIND_LINK", "name": "cable leaf2 port 33 - spine-3 port 2", "leaf": "leaf2",
+      "leaf_port": "33", "fault": "FAULT_KIND_PACKET_LOSS"}]})"});
+  EXPECT_EQ(link.verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(Verdicts(link), "PASS PASS UNKNOWN UNKNOWN");
+  const v1::Certificate named = Judged(Probed(), {.blame = R"({"suspects": [{
+      "kind": "SUSPECT_KIND_SWITCH", "name": "switch spine-3", "leaf": "spine-3",
+      "fault": "FAULT_KIND_PACKET_LOSS"}]})"});
+  EXPECT_EQ(named.verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(Verdicts(named), "UNKNOWN UNKNOWN UNKNOWN UNKNOWN") << "all may use it";
+  EXPECT_EQ(Verdicts(Judged(Probed(), {.blame = R"({"suspects": [{
+      "kind": "SUSPECT_KIND_SWITCH", "name": "switch leaf2", "leaf": "leaf2",
+      "fault": "FAULT_KIND_TOTAL_LOSS"}]})"})),
+            "PASS PASS FAIL FAIL")
+      << "a leaf is a part of its nodes' paths";
   const v1::Certificate pair = Judged(Probed(), {.blame = R"({"suspects": [{
       "kind": "SUSPECT_KIND_PAIR", "name": "n1/mlx5_0/1 and n4/mlx5_0/1", "node": "n1",
       "device": "mlx5_0", "port": 1, "other_node": "n4", "other_device": "mlx5_0",

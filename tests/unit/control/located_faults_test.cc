@@ -117,7 +117,7 @@ TEST(LocatedFaults, AFaultOfASpineIsAboutAllPortsAndEnds) {
   v1::BlameReport broken;
   broken.set_state(v1::BLAME_STATE_DECIDED);
   v1::Suspect& spine = *broken.add_suspects();
-  spine.set_kind(v1::SUSPECT_KIND_SPINE);
+  spine.set_kind(v1::SUSPECT_KIND_SWITCH);
   spine.set_name("switch spine-3");
   spine.set_leaf("spine-3");
   spine.set_fault(v1::FAULT_KIND_TOTAL_LOSS);
@@ -149,6 +149,52 @@ TEST(LocatedFaults, AFaultOfASpineIsAboutAllPortsAndEnds) {
     }
   (void)faults.Take(
       {.located_by = "campaign c3", .report = healthy, .coverage = all, .fabric = fabric}, now);
+  EXPECT_TRUE(faults.All().empty());
+}
+
+// Ports under the leaf of a named cable use it, and their good probes resolve it.
+TEST(LocatedFaults, AFaultOfACableIsAboutThePortsUnderItsLeafAndEnds) {
+  LocatedFaults faults;
+  blame::Fabric fabric;
+  for (const auto& [node, leaf] : {std::pair{"n1", "leaf-1"}, {"n2", "leaf-1"}, {"n3", "leaf-2"}})
+    fabric.endpoints.push_back(
+        {.node = node, .device = "mlx5_0", .port = 1, .rail = 0, .leaf = leaf});
+  v1::BlameReport broken;
+  broken.set_state(v1::BLAME_STATE_DECIDED);
+  v1::Suspect& cable = *broken.add_suspects();
+  cable.set_kind(v1::SUSPECT_KIND_LINK);
+  cable.set_name("cable leaf-1 port 33 - spine-3 port 1");
+  cable.set_leaf("leaf-1");
+  cable.set_leaf_port("33");
+  cable.set_fault(v1::FAULT_KIND_TOTAL_LOSS);
+  cable.set_severity(1);
+  ProbeCoverage nothing;
+  const Moment now{};
+  (void)faults.Take(
+      {.located_by = "campaign c1", .report = broken, .coverage = nothing, .fabric = fabric}, now);
+  ASSERT_EQ(faults.All().size(), 1U);
+  const v1::Finding finding = faults.All()[0];
+  EXPECT_EQ(finding.affected_size(), 2);
+  EXPECT_EQ(finding.subject().scope(), v1::SCOPE_SWITCH);
+  EXPECT_EQ(finding.subject().switch_port(), "33");
+  EXPECT_THAT(finding.title(), ::testing::StartsWith("cable leaf-1 port 33 - spine-3 port 1: "));
+  v1::BlameReport healthy;
+  healthy.set_state(v1::BLAME_STATE_HEALTHY);
+  ProbeCoverage all;
+  for (int round = 0; round < 20; ++round)
+    for (const char* from : {"n1", "n2"}) {
+      v1::PairResult result;
+      result.mutable_from()->set_node(from);
+      result.mutable_to()->set_node("n3");
+      for (v1::ProbePort* port : {result.mutable_from(), result.mutable_to()}) {
+        port->set_device("mlx5_0");
+        port->set_port(1);
+      }
+      result.mutable_result()->set_status(v1::PROBE_STATUS_OK);
+      all.Take(result);
+    }
+  (void)faults.Take(
+      {.located_by = "campaign c2", .report = healthy, .coverage = all, .fabric = fabric}, now);
   EXPECT_TRUE(faults.All().empty());
 }
 
