@@ -31,6 +31,7 @@ constexpr Pattern kPatterns[] = {
     {"loopback", v1::CAMPAIGN_PATTERN_LOOPBACK},
     {"within-node", v1::CAMPAIGN_PATTERN_WITHIN_NODE},
     {"incast", v1::CAMPAIGN_PATTERN_INCAST},
+    {"cables", v1::CAMPAIGN_PATTERN_CABLES},
 };
 
 using Field = google::protobuf::FieldDescriptor;

@@ -29,7 +29,8 @@ inline constexpr Option kPatternOption = {
         "Pairs to probe: all-pairs (of each rail), cross-rail, one-to-many or many-to-one (with "
         "--hub), ring, random-regular (with --degree), same-leaf, same-pod (different leaves of "
         "one pod), across (different pods, or different leaves if pods are unknown), loopback, "
-        "within-node, or incast (all nodes to --hub at the same time)."};
+        "within-node, incast (all nodes to --hub at the same time), or cables (few pairs that pass "
+        "every cable of an InfiniBand subnet, by its routes)."};
 inline constexpr Option kHubOption = {
     .name = "hub", .value = "NAME", .doc = "Central node of one-to-many, many-to-one and incast."};
 inline constexpr Option kDegreeOption = {

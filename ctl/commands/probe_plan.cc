@@ -12,6 +12,7 @@
 #include "ctl/snapshots.h"
 #include "ctl/subnet_files.h"
 #include "ctl/tables/cells.h"
+#include "daemon/blame/cable_pairs.h"
 #include "daemon/plan/budget.h"
 #include "daemon/plan/plan.h"
 #include "proto/coverage.h"
@@ -53,9 +54,11 @@ constexpr Option kProbePlanOptions[] = {
      .value = "NAME|FILE",
      .doc = "Profile that places the ports of the snapshots in leaves and pods."},
     {.name = "infiniband-topology",
-     .type = OptionType::kPath,
-     .doc = "Output of ibnetdiscover, with the leaf switches of the InfiniBand ports of the "
-            "snapshots."},
+     .type = OptionType::kWords,
+     .value = "FILES",
+     .doc = "Snapshot of a subnet, or output of ibnetdiscover, with the leaf switches of the "
+            "InfiniBand ports of the snapshots. The pattern cables also needs the routes: a "
+            "snapshot has them; else also give the output of dump_lfts (net.txt,lfts.txt)."},
     kPairsAtOnceOption,
     kPairsPerUplinkOption,
     kIncludeBusyOption,
@@ -131,7 +134,7 @@ Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<v1::Cover
   ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("profile")));
   fleet::Sites sites(std::move(places));
   if (!arguments.Has("infiniband-topology")) return sites;
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet({arguments.Text("infiniband-topology")}));
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(arguments.Words("infiniband-topology")));
   const subnet::Subnet* const subnets[] = {&all};
   auto topology = fleet::InfinibandTopology::Of(subnets);
   const auto add_gap = [&](const std::string& text) {
@@ -160,7 +163,13 @@ Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
   for (const std::string& name : arguments.Words("nodes")) spec.add_nodes(name);
   for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
-  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet::FleetView(records), spec, {}, sites));
+  const fleet::FleetView fleet(records);
+  const auto cover = [&](std::span<const v1::ProbePort> ports) -> Result<plan::Cover> {
+    ASSIGN_OR_RETURN(blame::PortCover made,
+                     blame::CoverPorts(blame::FabricOf(fleet, sites), ports, spec.seed()));
+    return plan::Cover{.rounds = std::move(made.rounds), .gaps = std::move(made.gaps)};
+  };
+  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet, spec, {}, sites, cover));
   plan.skipped.insert(plan.skipped.begin(), gaps.begin(), gaps.end());
   return plan;
 }

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "daemon/blame/analyzer.h"
-#include "daemon/blame/cables.h"
+#include "daemon/blame/named_cables.h"
 #include "daemon/blame/probe_requests.h"
 #include "daemon/blame/report.h"
 #include "daemon/blame/search.h"
@@ -218,7 +218,7 @@ v1::BlameReport Analyzer::Judge(std::span<const v1::Finding> findings,
   const Judgement judgement = JudgeAll(paths_, figures_, evidence);
   v1::BlameReport report =
       ReportOf(paths_, judgement, Partners(paths_, judgement.faults, {}), findings, evidence);
-  NameCables(paths_.fabric(), paths_.observations(), report);
+  (void)NamedCables(paths_, judgement.faults, report);
   return report;
 }
 
@@ -230,25 +230,32 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
   const Judgement judgement = JudgeAll(paths, figures_, evidence);
   const Partners partners(paths, judgement.faults, usable);
   Assessment assessment{.report = ReportOf(paths, judgement, partners, findings, evidence)};
-  NameCables(paths.fabric(), paths.observations(), assessment.report);
+  const NamedCables named(paths, judgement.faults, assessment.report);
   ProbeRequests requests(paths, partners);
   std::string unsettled;
   const double newest_s = NewestOf(paths);
   for (const Fault& fault : judgement.faults) {
     const double wait_s = WaitFor(fault, newest_s);
     assessment.wait_s = std::max(assessment.wait_s, wait_s);
-    if (fault.decided && wait_s == 0) continue;
+    if (named.Explain(fault.observations)) continue;
+    const bool few_rounds = fault.rounds < kRoundsEnough;
+    const bool unnamed = few_rounds && named.IsOfUnnamed(fault);
+    const bool doubtful = few_rounds && named.IsPortOrCable(fault);
+    if (fault.decided && wait_s == 0 && !unnamed && !doubtful) continue;
     const std::string name = NameOf(paths, ComponentOf(fault));
     const std::vector<ReasonedProbe> probes = DiscriminatingProbes(paths, partners, fault);
     if (fault.decided) {
       if (assessment.open_question.empty())
-        assessment.open_question = Format("{} may have paused", name);
+        assessment.open_question =
+            unnamed    ? Format("the cable of {} is not known yet", name)
+            : doubtful ? Format("cannot distinguish {} from a cable on its paths yet", name)
+                       : Format("{} may have paused", name);
       requests.Add(probes);
       continue;
     }
     const bool elsewhere = std::any_of(probes.begin(), probes.end(),
                                        [](const ReasonedProbe& probe) { return probe.elsewhere; });
-    if (fault.rounds >= kRoundsEnough && !elsewhere) {
+    if (!few_rounds && !elsewhere) {
       unsettled =
           Format("cannot distinguish {} from other suspects; more rounds would not help", name);
       continue;
@@ -262,6 +269,7 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
   // For many endpoints the planned pairs are more efficient.
   const bool few = gaps.endpoints.size() <= FewOf(paths.fabric().endpoints.size());
   for (const Component& component : judgement.suspicious) {
+    if (named.Explain(paths.Through(component))) continue;
     if (assessment.open_question.empty()) {
       assessment.open_question = Format("{} may have a fault", NameOf(paths, component));
       assessment.suspicious = Located(paths, component);
@@ -273,10 +281,12 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
   assessment.decided = assessment.open_question.empty();
   if (few)
     for (const std::uint32_t endpoint : gaps.endpoints) requests.Add(endpoint);
-  if (assessment.decided)
+  if (assessment.decided) {
     assessment.open_question = std::move(unsettled);
-  else
+  } else {
     assessment.next = requests.Take();
+    named.AddPairs(judgement.faults, usable, assessment.next);
+  }
   assessment.next_already_tried = std::all_of(
       assessment.next.begin(), assessment.next.end(),
       [&](const ProbeRequest& pair) { return !pair.repeat && partners.MetInNewest(pair); });

@@ -242,7 +242,7 @@ bool IsExplained(const Fabric& fabric, const v1::Suspect& suspect,
     ++bad;
     explained += known.contains(i) ? 1 : 0;
   }
-  return bad > 0 && static_cast<double>(explained) >= kExplains * static_cast<double>(bad);
+  return bad > 0 && static_cast<double>(explained) >= kExplainedByCables * static_cast<double>(bad);
 }
 
 v1::Suspect SuspectOf(const Fabric& fabric, std::span<const Observation> observations,
@@ -288,11 +288,11 @@ v1::Suspect SuspectOf(const Fabric& fabric, std::span<const Observation> observa
 
 }  // namespace
 
-void NameCables(const Fabric& fabric, std::span<const Observation> observations,
-                v1::BlameReport& report) {
+std::set<std::uint32_t> NameCables(const Fabric& fabric, std::span<const Observation> observations,
+                                   v1::BlameReport& report) {
   const std::vector<CableFault> faults = FindCableFaults(fabric, observations);
-  if (faults.empty()) return;
   std::set<std::uint32_t> known;
+  if (faults.empty()) return known;
   for (const CableFault& fault : faults)
     known.insert(fault.observations.begin(), fault.observations.end());
   const auto explained = [&](const v1::Suspect& suspect) {
@@ -309,6 +309,49 @@ void NameCables(const Fabric& fabric, std::span<const Observation> observations,
   for (const CableFault& fault : faults)
     *report.add_suspects() = SuspectOf(fabric, observations, fault);
   report.set_state(groups.empty() ? v1::BLAME_STATE_DECIDED : v1::BLAME_STATE_UNDECIDED);
+  return known;
+}
+
+namespace {
+
+using Tallies = std::unordered_map<PartKey, Tally>;
+
+// Whether parts that most bad probes of the endpoint pass explain them too.
+bool IsDoubtful(PathTallies& paths, std::span<const Observation> observations,
+                const Tallies& tallies, std::uint32_t endpoint) {
+  constexpr double kDoubt = 0.2;
+  std::unordered_map<PartKey, std::size_t> on_bad;
+  std::size_t bad = 0;
+  for (std::uint32_t i = 0; i < observations.size(); ++i) {
+    const Observation& seen = observations[i];
+    if (!paths.Counts(i) || !paths.IsBad(i) || (seen.from != endpoint && seen.to != endpoint))
+      continue;
+    ++bad;
+    for (const PartKey key : paths.PartsOf(i)) ++on_bad[key];
+  }
+  const auto own = tallies.find(PartKeyOf(Part::kEndpoint, endpoint));
+  if (own == tallies.end()) return false;
+  double others = -1e300;
+  for (const auto& [key, count] : on_bad)
+    if (PartOf(key) != Part::kEndpoint &&
+        static_cast<double>(count) >= kExplains * static_cast<double>(bad))
+      others = AddLogs(others, PriorOf(PartOf(key)) + LogOddsOf(tallies.at(key)));
+  return others > std::log(kDoubt) + PriorOf(Part::kEndpoint) + LogOddsOf(own->second);
+}
+
+}  // namespace
+
+std::set<std::uint32_t> DoubtfulOf(const Fabric& fabric, std::span<const Observation> observations,
+                                   const std::set<std::uint32_t>& endpoints,
+                                   const std::set<std::uint32_t>& named) {
+  std::set<std::uint32_t> doubtful;
+  if (fabric.routes.empty() || endpoints.empty()) return doubtful;
+  PathTallies paths(fabric, observations);
+  for (const std::uint32_t index : named) paths.Skip(index);
+  const Tallies tallies = paths.Count();
+  for (const std::uint32_t endpoint : endpoints)
+    if (IsDoubtful(paths, observations, tallies, endpoint)) doubtful.insert(endpoint);
+  return doubtful;
 }
 
 }  // namespace fabric::blame

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -27,8 +28,18 @@ std::vector<CableFault> FindCableFaults(const Fabric& fabric,
                                         std::span<const Observation> observations);
 
 // Replaces suspects of the report that a named cable or switch explains: leaves, uplinks, spines,
-// pairs, and ports whose losses are on this path.
-void NameCables(const Fabric& fabric, std::span<const Observation> observations,
-                v1::BlameReport& report);
+// pairs, and ports whose losses are on this path. Returns the bad observations that they explain.
+std::set<std::uint32_t> NameCables(const Fabric& fabric, std::span<const Observation> observations,
+                                   v1::BlameReport& report);
+
+// Those of the endpoints whose losses a cable or a switch on their paths explains too, at least a
+// fifth as well as the endpoint does: then the endpoint alone must not be accused. None without
+// exact routes. `named`: as returned by NameCables().
+std::set<std::uint32_t> DoubtfulOf(const Fabric& fabric, std::span<const Observation> observations,
+                                   const std::set<std::uint32_t>& endpoints,
+                                   const std::set<std::uint32_t>& named);
+
+// At least this fraction of the bad probes of a suspect must be explained by named cables.
+inline constexpr double kExplainedByCables = 0.8;
 
 }  // namespace fabric::blame

@@ -7,7 +7,6 @@
 namespace fabric::blame {
 namespace {
 
-constexpr ChannelId kNoChannel = 0xffffffff;
 constexpr std::uint8_t kNoPort = 255;
 constexpr int kSwitchesMax = 64;  // Of a path
 
@@ -57,6 +56,11 @@ bool ExactRoutes::AddPath(std::uint32_t from, std::uint32_t to,
   if (here == end.leaf && out_[to * names_.size() + here] == end.port) return true;
   channels.resize(before);
   return false;
+}
+
+std::optional<std::uint32_t> ExactRoutes::LeafOf(std::uint32_t endpoint) const {
+  if (endpoint >= places_.size() || !places_[endpoint].known) return std::nullopt;
+  return places_[endpoint].leaf;
 }
 
 ChannelId ExactRoutes::CableOf(ChannelId channel) const {

@@ -14,6 +14,7 @@ namespace fabric::blame {
 
 // A channel is one direction of a cable between two switches: the port that sends into it.
 using ChannelId = std::uint32_t;
+inline constexpr ChannelId kNoChannel = 0xffffffff;
 
 class ExactRoutes {
  public:
@@ -26,6 +27,11 @@ class ExactRoutes {
   // Appends the channels from one endpoint to another, in order. False if a part is not known; then
   // `channels` is unchanged.
   bool AddPath(std::uint32_t from, std::uint32_t to, std::vector<ChannelId>& channels) const;
+
+  std::size_t channels() const { return far_.size(); }  // ChannelIds are below
+  bool IsCable(ChannelId channel) const { return far_[channel] != kNoChannel; }
+  // Index of the switch that the endpoint is attached to. Absent: not known.
+  std::optional<std::uint32_t> LeafOf(std::uint32_t endpoint) const;
 
   // The same for both directions of a cable.
   ChannelId CableOf(ChannelId channel) const;
@@ -45,7 +51,7 @@ class ExactRoutes {
 
   std::uint32_t stride_ = 1;
   std::vector<std::string> names_;  // Of switches
-  std::vector<ChannelId> far_;      // By channel; kNone: not a cable between switches
+  std::vector<ChannelId> far_;      // By channel; kNoChannel: not a cable between switches
   std::vector<Place> places_;       // Of endpoints
   std::vector<std::uint8_t> out_;   // Port by endpoint, then switch; 255: none
 };

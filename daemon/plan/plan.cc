@@ -30,7 +30,8 @@ std::vector<std::uint32_t> Choose(std::size_t count, std::size_t wanted, Random&
 
 class Planner {
  public:
-  Planner(Plan& plan, const v1::CampaignSpec& spec) : plan_(plan), spec_(spec) {}
+  Planner(Plan& plan, const v1::CampaignSpec& spec, const CoverFunction& cover)
+      : plan_(plan), spec_(spec), cover_(cover) {}
 
   Status Run() {
     switch (spec_.pattern()) {
@@ -47,6 +48,7 @@ class Planner {
       case v1::CAMPAIGN_PATTERN_ACROSS: return AddAcross();
       case v1::CAMPAIGN_PATTERN_LOOPBACK: return AddLoopback();
       case v1::CAMPAIGN_PATTERN_WITHIN_NODE: return AddWithinNodes();
+      case v1::CAMPAIGN_PATTERN_CABLES: return AddCover();
       default:
         return {Code::kInvalidArgument,
                 Format("pattern: unknown value {}", static_cast<int>(spec_.pattern()))};
@@ -283,8 +285,28 @@ class Planner {
     return {};
   }
 
+  Status AddCover() {
+    if (!cover_)
+      return {Code::kFailedPrecondition,
+              "pattern: cables requires the routes of an InfiniBand subnet, and nodes that are "
+              "known by name only have none: give snapshots with --infiniband-topology"};
+    std::vector<v1::ProbePort> ports;
+    ports.reserve(plan_.ports.size());
+    for (const Port& port : plan_.ports) ports.push_back(port.port);
+    ASSIGN_OR_RETURN(const Cover cover, cover_(ports));
+    plan_.skipped.insert(plan_.skipped.end(), cover.gaps.begin(), cover.gaps.end());
+    std::vector<std::vector<Pair>> rounds;
+    for (const auto& each : cover.rounds) {
+      std::vector<Pair>& round = rounds.emplace_back();
+      for (const auto& [from, to] : each) round.push_back({from, to});
+    }
+    if (!rounds.empty()) plan_.rounds.Add(Listed(std::move(rounds)));
+    return {};
+  }
+
   Plan& plan_;
   const v1::CampaignSpec& spec_;
+  const CoverFunction& cover_;
 };
 
 Status NothingToProbe(const Plan& plan) {
@@ -296,8 +318,8 @@ Status NothingToProbe(const Plan& plan) {
   return {Code::kFailedPrecondition, "nothing to probe: " + ListSome(skipped, kReasonsMax, "; ")};
 }
 
-Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
-  RETURN_IF_ERROR(Planner(plan, spec).Run());
+Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec, const CoverFunction& cover) {
+  RETURN_IF_ERROR(Planner(plan, spec, cover).Run());
   if (plan.rounds.empty()) return NothingToProbe(plan);
   return plan;
 }
@@ -305,19 +327,21 @@ Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
 }  // namespace
 
 Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
-                      const std::set<std::string>& probed_lately, const fleet::Sites& sites) {
+                      const std::set<std::string>& probed_lately, const fleet::Sites& sites,
+                      const CoverFunction& cover) {
   ASSIGN_OR_RETURN(Candidates found, FindPorts(fleet, spec, probed_lately, sites));
-  return MakePlan(std::move(found), !fleet.nodes().empty(), spec);
+  return MakePlan(std::move(found), !fleet.nodes().empty(), spec, cover);
 }
 
-Result<Plan> MakePlan(Candidates found, bool known, const v1::CampaignSpec& spec) {
+Result<Plan> MakePlan(Candidates found, bool known, const v1::CampaignSpec& spec,
+                      const CoverFunction& cover) {
   if (!known) return Status(Code::kFailedPrecondition, "nothing to probe: no node is connected");
   return Schedule({.ports = std::move(found.ports),
                    .leaf_names = std::move(found.leaf_names),
                    .pod_names = std::move(found.pod_names),
                    .rounds = {},
                    .skipped = std::move(found.skipped)},
-                  spec);
+                  spec, cover);
 }
 
 Result<Plan> MakePlan(std::vector<Port> ports, std::vector<std::string> leaf_names,
@@ -332,7 +356,7 @@ Result<Plan> MakePlan(std::vector<Port> ports, std::vector<std::string> leaf_nam
                    .pod_names = std::move(pod_names),
                    .rounds = {},
                    .skipped = {}},
-                  spec);
+                  spec, {});
 }
 
 }  // namespace fabric::plan

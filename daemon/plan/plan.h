@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -54,18 +57,27 @@ struct Plan {
 
 using fabric::PortName;
 
+// Rounds of the pattern CABLES, which need the routes of the subnet: pairs of indexes in the list
+// of ports.
+struct Cover {
+  std::vector<std::vector<std::pair<PortIndex, PortIndex>>> rounds;
+  std::vector<v1::CoverageGap> gaps;
+};
+using CoverFunction = std::function<Result<Cover>(std::span<const v1::ProbePort> ports)>;
+
 // INVALID_ARGUMENT: unknown node, rail or pattern, or a missing field that the pattern requires.
-// FAILED_PRECONDITION: no port to probe.
+// FAILED_PRECONDITION: no port to probe, or the pattern CABLES without a `cover`.
 // Skips ports that are not ACTIVE, have no usable GID, or carry traffic (unless the spec includes
 // busy ports). Ports named in `probed_lately` are not checked for traffic, because it may be that
 // of probes.
 Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                       const std::set<std::string>& probed_lately = {},
-                      const fleet::Sites& sites = {});
+                      const fleet::Sites& sites = {}, const CoverFunction& cover = {});
 
 // The same for ports that were found by a PortFinder; `known`: it was given a node.
 struct Candidates;
-Result<Plan> MakePlan(Candidates found, bool known, const v1::CampaignSpec& spec);
+Result<Plan> MakePlan(Candidates found, bool known, const v1::CampaignSpec& spec,
+                      const CoverFunction& cover = {});
 
 // The same for a given list of ports, all of which take part. `ports`: sorted by rail, then by
 // node.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/blame/cable_pairs.h"
 #include "daemon/control/campaigns/probe_check.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/probing/job_classes.h"
@@ -116,14 +117,19 @@ void CampaignStart::Add(const State& state, const std::string& node,
 Status CampaignStart::Plan() {
   const bool known = !gathered_->ports.empty();
   ASSIGN_OR_RETURN(plan::Candidates found, std::move(gathered_->ports).Find());
-  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(std::move(found), known, spec_));
+  blame::Fabric fabric = std::move(gathered_->fabric).Build();
+  const auto cover = [&](std::span<const v1::ProbePort> ports) -> Result<plan::Cover> {
+    ASSIGN_OR_RETURN(blame::PortCover made, blame::CoverPorts(fabric, ports, spec_.seed()));
+    return plan::Cover{.rounds = std::move(made.rounds), .gaps = std::move(made.gaps)};
+  };
+  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(std::move(found), known, spec_, cover));
   if (spec_.pattern() == v1::CAMPAIGN_PATTERN_INCAST)
     RETURN_IF_ERROR(CheckIncast(plan, spec_, pairs_at_once_));
   plan.skipped.insert(plan.skipped.end(), lost_.begin(), lost_.end());
   work_ = std::make_unique<CampaignWork>(
       spec_,
       CampaignInputs{.plan = std::move(plan),
-                     .fabric = std::move(gathered_->fabric).Build(),
+                     .fabric = std::move(fabric),
                      .classes = std::move(gathered_->classes),
                      .expectations = std::move(gathered_->expectations),
                      .port_classes = std::move(gathered_->port_classes),

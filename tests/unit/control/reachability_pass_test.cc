@@ -174,6 +174,7 @@ TEST(Campaign, OfEveryPatternEnds) {
         pattern == v1::CAMPAIGN_PATTERN_SAME_POD)
       continue;                                            // Nobody has told of leaves here.
     if (pattern == v1::CAMPAIGN_PATTERN_INCAST) continue;  // Has tests of its own: incast_test.
+    if (pattern == v1::CAMPAIGN_PATTERN_CABLES) continue;  // Needs routes: cables_campaign_test.
     v1::CampaignSpec spec;
     spec.set_pattern(static_cast<v1::CampaignPattern>(pattern));
     if (pattern == v1::CAMPAIGN_PATTERN_ONE_TO_MANY || pattern == v1::CAMPAIGN_PATTERN_MANY_TO_ONE)

@@ -200,6 +200,29 @@ TEST(Patterns, WithinNodeIsPortToPort) {
                                         "n2/rxe0 n2/rxe1", "n2/rxe0 n2/rxe2", "n2/rxe1 n2/rxe2"));
 }
 
+TEST(Patterns, CablesTakesTheRoundsOfTheCover) {
+  const std::vector<v1::NodeSnapshot> nodes = Nodes(4, testing::LabNode, {.rails = 1});
+  const Status without = PlanFor(nodes, Spec(v1::CAMPAIGN_PATTERN_CABLES)).status();
+  EXPECT_EQ(without.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(without.message(), HasSubstr("requires the routes of an InfiniBand subnet"));
+  fleet::Fleet fleet;
+  for (const v1::NodeSnapshot& node : nodes) fleet.Put(node, {});
+  const auto cover = [](std::span<const v1::ProbePort> ports) -> Result<Cover> {
+    EXPECT_EQ(ports.size(), 4U);
+    Cover made;
+    made.rounds = {{{0, 3}, {1, 2}}, {{3, 1}}};
+    made.gaps.emplace_back().set_text("7 of 8 cables");
+    return made;
+  };
+  const auto plan =
+      MakePlan(fleet::FleetView(fleet), Spec(v1::CAMPAIGN_PATTERN_CABLES), {}, {}, cover);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->rounds.size(), 2U);
+  EXPECT_EQ(plan->rounds.pairs(), 3U);
+  ASSERT_EQ(plan->skipped.size(), 1U);
+  EXPECT_EQ(plan->skipped[0].text(), "7 of 8 cables");
+}
+
 TEST(Patterns, AnUnknownOneIsRefused) {
   EXPECT_EQ(
       PlanFor(Nodes(2, testing::LabNode), Spec(static_cast<v1::CampaignPattern>(77))).status(),
