@@ -158,6 +158,7 @@ struct Manager {
   std::uint64_t port_guid = 0;
   std::uint32_t lid = 0;
   std::uint32_t priority = 0;
+  std::optional<std::uint32_t> activity = {};  // ActCount: grows with what the manager does
   ManagerState state = ManagerState::kNotActive;
 };
 

@@ -1,6 +1,7 @@
 #include "subnet/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -20,6 +21,15 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+// The name without differences of spelling: "MF0;Leaf_3:MQM9700/U1" is "leaf-3".
+std::string Spelled(std::string_view name) {
+  std::string spelled = Lower(name.starts_with("MF0;") || name.starts_with("mf0;")
+                                  ? ShortName(Format("MF0;{}", name.substr(4)))
+                                  : std::string(name));
+  std::ranges::replace(spelled, '_', '-');
+  return spelled;
+}
+
 // Nodes of the subnet by GUID and by lower-case name.
 class Nodes {
  public:
@@ -27,13 +37,20 @@ class Nodes {
     for (const PlannedCable& cable : plan.cables) {
       planned_guids_.insert(cable.from.guid);
       planned_guids_.insert(cable.to.guid);
+      planned_names_.insert(Lower(cable.from.node));
+      planned_names_.insert(Lower(cable.to.node));
     }
     for (std::uint32_t index = 0; index < subnet.nodes().size(); ++index) {
       const Node& node = subnet.node(index);
       by_name_[Lower(BaseName(node))].push_back(index);
       if (node.shares_name) by_name_[Lower(NameOf(node))].push_back(index);
+      if (!planned_names_.contains(Lower(BaseName(node))))
+        by_spelling_[Spelled(BaseName(node))].push_back(index);
     }
   }
+
+  // Plans may call the node by this name, too.
+  void AddAlias(const std::string& name, std::uint32_t node) { by_name_[Lower(name)] = {node}; }
 
   // The nodes that the end can mean. By GUID at most one; a node with another GUID counts if only
   // it has the name, and the plan does not have its GUID.
@@ -41,8 +58,11 @@ class Nodes {
     if (const std::uint32_t node = planned.guid == 0 ? kNoNode : subnet_.FindGuid(planned.guid);
         node != kNoNode)
       return {node};
-    const auto at = by_name_.find(Lower(planned.node));
-    if (at == by_name_.end()) return {};
+    auto at = by_name_.find(Lower(planned.node));
+    if (at == by_name_.end()) {
+      at = by_spelling_.find(Spelled(planned.node));
+      if (at == by_spelling_.end()) return {};
+    }
     const bool replaced =
         at->second.size() == 1 && !planned_guids_.contains(subnet_.node(at->second.front()).guid);
     if (planned.guid != 0 && !replaced) return {};
@@ -56,7 +76,10 @@ class Nodes {
  private:
   const Subnet& subnet_;
   std::unordered_set<std::uint64_t> planned_guids_;
+  std::unordered_set<std::string> planned_names_;
   std::unordered_map<std::string, std::vector<std::uint32_t>> by_name_;
+  // Of nodes whose name the plan does not have
+  std::unordered_map<std::string, std::vector<std::uint32_t>> by_spelling_;
 };
 
 bool BetweenSwitches(const Subnet& subnet, const Cable& cable) {
@@ -70,6 +93,7 @@ class Comparer {
       : plan_(plan), subnet_(subnet), names_(plan, subnet) {}
 
   PlanComparison Run() {
+    FindRenamed();
     // Ends that can be several nodes take what the others leave.
     std::vector<const PlannedCable*> later;
     for (const PlannedCable& planned : plan_.cables)
@@ -83,6 +107,50 @@ class Comparer {
   }
 
  private:
+  // Cables of a planned node that the subnet does not have.
+  struct Unnamed {
+    std::size_t cables = 0;                     // With a known end
+    std::map<std::uint32_t, std::size_t> seen;  // By node at the other end, at the planned port
+  };
+
+  // A node under another name: most planned cables are there, port by port.
+  void FindRenamed() {
+    std::map<std::string, Unnamed> unnamed;
+    std::set<std::uint32_t> planned;
+    for (const PlannedCable& cable : plan_.cables)
+      for (const auto& [end, other] :
+           {std::pair(&cable.from, &cable.to), std::pair(&cable.to, &cable.from)}) {
+        const std::vector<std::uint32_t> nodes = names_.Find(*end);
+        planned.insert(nodes.begin(), nodes.end());
+        const std::vector<std::uint32_t> far = names_.Find(*other);
+        if (!nodes.empty() || far.size() != 1) continue;
+        Unnamed& node = unnamed[end->node];
+        ++node.cables;
+        const End peer = names_.PeerOf({far.front(), other->port});
+        if (peer.present() && peer.port == end->port) ++node.seen[peer.node];
+      }
+    std::map<std::uint32_t, std::size_t> claims;
+    for (const auto& [name, node] : unnamed)
+      if (const auto best = BestOf(node); best != kNoNode) ++claims[best];
+    for (const auto& [name, node] : unnamed) {
+      const std::uint32_t best = BestOf(node);
+      if (best == kNoNode || planned.contains(best) || claims[best] > 1) continue;
+      names_.AddAlias(name, best);
+      out_.renamed.push_back({.planned = name, .node = best, .cables = node.seen.at(best)});
+    }
+  }
+
+  static std::uint32_t BestOf(const Unnamed& node) {
+    constexpr std::size_t kCablesMin = 2;
+    constexpr std::size_t kPercentMin = 80;
+    const auto best =
+        std::ranges::max_element(node.seen, {}, [](const auto& each) { return each.second; });
+    if (best == node.seen.end() || best->second < kCablesMin ||
+        best->second * 100 < node.cables * kPercentMin)
+      return kNoNode;
+    return best->first;
+  }
+
   void Judge(const PlannedCable& planned) {
     const std::vector<std::uint32_t> from = names_.Find(planned.from);
     const std::vector<std::uint32_t> to = names_.Find(planned.to);
@@ -162,7 +230,7 @@ class Comparer {
 
   const Plan& plan_;
   const Subnet& subnet_;
-  const Nodes names_;
+  Nodes names_;
   PlanComparison out_;
   std::set<End> accounted_;  // Ends of cables that match or are reported
   std::set<std::uint32_t> nodes_;

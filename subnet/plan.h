@@ -10,8 +10,9 @@
 
 namespace fabric::subnet {
 
-// An end by the GUID of its node, or by name: names of plans and of descriptions compare without
-// case. A name can be that of several nodes.
+// An end by the GUID of its node, or by name. Names of plans and of descriptions compare without
+// case; if a node has no such name, also with "_" for "-" and without "MF0;" and the model. A name
+// can be that of several nodes.
 struct PlannedEnd {
   std::string node;  // "leaf-3", "core/L16/U2", "gpu-7 mlx5_2"
   std::uint32_t port = 0;
@@ -54,7 +55,15 @@ struct MissingCable {
   End from;  // Absent: the subnet has no node, or several, of this name
   End to;
 };
+// A planned node that the subnet does not have, while the planned cables are at another node, which
+// the plan does not have.
+struct RenamedNode {
+  std::string planned;  // Name
+  std::uint32_t node = kNoNode;
+  std::size_t cables = 0;  // Of the plan, at this node
+};
 struct PlanComparison {
+  std::vector<RenamedNode> renamed;  // Their cables are compared as those of the node.
   std::vector<Miswired> miswired;
   std::vector<MissingCable> missing;
   std::vector<Cable> unplanned;

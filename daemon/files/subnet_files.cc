@@ -134,6 +134,8 @@ void SubnetFiles::Judge(const std::string& name) {
   if (const auto problem = problems_.find(name); problem != problems_.end())
     expected.not_read_now = Format("subnet {} was last read at {}: {}", name,
                                    fabric::ToString(ToProto(known.made_at)), problem->second);
+  expected.managers_before = known.managers_before;
+  expected.managers_before_s = known.managers_before_s;
   subnet::Plan plan;
   if (plan_) plan = subnet::PlanFor(*plan_, known.subnet);
   known.checks = subnet::Evaluate(known.subnet, plan.cables.empty() ? nullptr : &plan, expected);
@@ -149,7 +151,13 @@ Status SubnetFiles::ReadPlanFile(SubnetReading& reading) {
 }
 
 void SubnetFiles::PutLive(const std::string& name, subnet::Subnet subnet, WallTime read_at) {
-  live_[name] = {.subnet = std::move(subnet), .checks = {}, .made_at = read_at};
+  Known known{.subnet = std::move(subnet), .checks = {}, .made_at = read_at};
+  if (const auto before = live_.find(name); before != live_.end()) {
+    known.managers_before = before->second.subnet.managers();
+    known.managers_before_s =
+        std::chrono::duration<double>(read_at - before->second.made_at).count();
+  }
+  live_.insert_or_assign(name, std::move(known));
   Judge(name);
 }
 

@@ -83,6 +83,8 @@ class SubnetFiles {
     subnet::Subnet subnet;
     subnet::Evaluation checks;
     WallTime made_at{};
+    std::vector<subnet::Manager> managers_before = {};  // Of the reading before
+    double managers_before_s = 0;                       // Time between both
   };
   using Subnets = std::map<std::string, Known>;
   using Evaluations = std::vector<std::pair<std::string, const subnet::Evaluation*>>;

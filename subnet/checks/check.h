@@ -50,6 +50,9 @@ struct Expectations {
   std::optional<double> xmit_wait_max_percent;
   // Since when and why no agent reads the subnet; empty: one does, or the subnet is from files.
   std::string not_read_now = {};
+  // Of the reading before, and the time between both. Empty: there is none.
+  std::vector<Manager> managers_before = {};
+  double managers_before_s = 0;
 };
 
 // "1", "2.5". INVALID_ARGUMENT unless it is a number from 0 to 1000.

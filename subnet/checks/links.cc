@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "subnet/checks/check.h"
 #include "subnet/words.h"
@@ -36,9 +37,18 @@ void JudgeMutual(const CheckInput& input, Verdicts& out) {
                        lost_lines));
 }
 
+// PortInfo shows FDR10 as QDR: only an attribute of the vendor distinguishes them, which needs
+// rights of the subnet manager. A link that can do FDR at most may be at FDR10, the fastest rate of
+// its cable.
+bool MayBeFdr10(const Subnet& subnet, Rate active, Rate best) {
+  return subnet.reading() && active.speed == Speed::kQdr && active.lanes >= best.lanes &&
+         best.speed > Speed::kQdr && best.speed <= Speed::kFdr;
+}
+
 void JudgeEnabled(const CheckInput& input, Verdicts& out) {
   const Subnet& subnet = input.subnet();
   std::size_t unread = 0;
+  std::size_t ambiguous = 0;
   for (const Cable& cable : subnet.Cables()) {
     const Port& from = subnet.port(cable.from);
     const Port& to = subnet.port(cable.to);
@@ -53,6 +63,10 @@ void JudgeEnabled(const CheckInput& input, Verdicts& out) {
       out.Pass();
       continue;
     }
+    if (MayBeFdr10(subnet, active, best)) {
+      ++ambiguous;
+      continue;
+    }
     out.Fail({.subject = SubjectOf(subnet, cable),
               .key = std::to_string(cable.from.port),
               .title = Format("{}: {}, expected {}", CableWords(subnet, cable), ToString(active),
@@ -63,6 +77,11 @@ void JudgeEnabled(const CheckInput& input, Verdicts& out) {
               .basis = "enabled at both ends",
               .remedies = CableRemedies(subnet, cable, "Reseat the cable, then replace it.")});
   }
+  if (ambiguous > 0)
+    out.Unknown(
+        Format("speed of {} that can do FDR: QDR or FDR10, which PortInfo does not "
+               "distinguish; the output of ibnetdiscover does",
+               Plural(ambiguous, "cable")));
   if (unread > 0)
     out.Unknown(
         Format("enabled width and speed of {} cables: read the subnet with 'fabric-agent subnet "

@@ -61,7 +61,46 @@ void JudgePriority(const CheckInput& input, Verdicts& out) {
   if (!failed) out.Pass();
 }
 
+// A manager that works counts each packet that it sends: at least those of its periodic sweep.
+void JudgeManagerActive(const CheckInput& input, Verdicts& out) {
+  constexpr double kSecondsMin = 30;  // opensm sweeps every 10 s
+  const Subnet& subnet = input.subnet();
+  const Manager* const master = subnet.Master();  // Of two, subnet_one_master fails.
+  if (master == nullptr) return out.Unknown("one master: see subnet_one_master");
+  const auto& before = input.expected.managers_before;
+  const auto same = std::ranges::find_if(before, [&](const Manager& each) {
+    return each.port_guid == master->port_guid && each.state == ManagerState::kMaster;
+  });
+  if (!master->activity || same == before.end() || !same->activity ||
+      input.expected.managers_before_s < kSecondsMin)
+    return out.Unknown(
+        "activity of the master: two readings by an agent, at least 30 s apart, with one master");
+  if (*master->activity != *same->activity) return out.Pass();
+  out.Fail(
+      {.subject = WholeSubnet(),
+       .key = "",
+       .title = Format("the master subnet manager {} answers, but its activity counter stands "
+                       "still at {} for {:.0f} s",
+                       PortGuidWords(subnet, master->port_guid), *master->activity,
+                       input.expected.managers_before_s),
+       .what = "ActCount of the master",
+       .expected = Format("above {}", *same->activity),
+       .seen = std::to_string(*master->activity),
+       .remedies = {Advice("Check that the subnet manager runs and sweeps: its log, and "
+                           "sweep_interval of opensm, which is 0 if it does not sweep. Restart "
+                           "it if it hangs; a standby then takes over.")}});
+}
+
 }  // namespace
+
+extern const Check subnet_manager_active = {
+    .id = "subnet_manager_active",
+    .title = "The activity counter of the master grows",
+    .severity = v1::SEVERITY_WARNING,
+    .why =
+        "A subnet manager that hangs can still answer requests, but it configures no link that "
+        "comes up.",
+    .judge = JudgeManagerActive};
 
 extern const Check subnet_standby_manager = {
     .id = "subnet_standby_manager",

@@ -141,6 +141,17 @@ void JudgePlan(const CheckInput& input, Verdicts& out) {
               .basis = PlanBasis(*input.plan, each.planned),
               .remedies = {Advice("Move the cable to the planned port, or correct the plan.")}});
   }
+  for (const RenamedNode& each : found.renamed)
+    out.Fail({.subject = SubjectOf(subnet, End{each.node, 0}),
+              .key = each.planned,
+              .title = Format("renamed: {} has the {} of \"{}\" of the plan",
+                              NodeWords(subnet.node(each.node)),
+                              Plural(each.cables, "planned cable"), each.planned),
+              .what = "name of the node",
+              .expected = each.planned,
+              .seen = NameOf(subnet.node(each.node)),
+              .basis = input.plan->file,
+              .remedies = {Advice("Correct the name in the plan, or the node description.")}});
   ReportMissing(input, found, out);
   for (const Cable& each : found.unplanned)
     out.Fail({.subject = SubjectOf(subnet, each),

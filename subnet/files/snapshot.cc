@@ -51,6 +51,7 @@ class SnapshotReader {
         builder_.AddManager({.port_guid = manager.port_guid(),
                              .lid = manager.lid(),
                              .priority = manager.priority(),
+                             .activity = manager.activity(),
                              .state = static_cast<ManagerState>(manager.state())});
     AddReading();
     builder_.AddSource(

@@ -128,6 +128,27 @@ TEST(SubnetFiles, ComparesWithTheCablePlan) {
   EXPECT_TRUE(RulesOf(*read, v1::VERDICT_FAIL).contains("subnet_cables_as_planned"));
 }
 
+// The reading before is kept for what needs two.
+TEST(SubnetFiles, CompareTheActivityOfTheMasterWithTheReadingBefore) {
+  SubnetFiles files("");
+  const auto fails_with = [&](std::uint32_t activity, int seconds) {
+    subnet::Builder builder;
+    EXPECT_TRUE(subnet::AddFile("net.txt", OneLeaf("leaf", 1), builder).ok());
+    builder.SetReading({.reader = "mlx5_0 port 1"});
+    builder.AddManager({.port_guid = 1,
+                        .lid = 1,
+                        .priority = 9,
+                        .activity = activity,
+                        .state = subnet::ManagerState::kMaster});
+    files.PutLive("mlx5_0/1", builder.Finish(), WallTime(std::chrono::seconds(seconds)));
+    return RulesOf(files.All(), v1::VERDICT_FAIL).contains("subnet_manager_active");
+  };
+  EXPECT_FALSE(fails_with(170, 0)) << "the first reading";
+  EXPECT_FALSE(fails_with(171, 60));
+  EXPECT_TRUE(fails_with(171, 120));
+  EXPECT_FALSE(fails_with(180, 180));
+}
+
 // The plan of subnets that agents read. A bad one leaves the previous one in use.
 TEST(SubnetFiles, CompareLiveSubnetsWithTheirPlan) {
   testing::TempTree tree;

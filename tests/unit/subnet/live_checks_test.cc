@@ -98,8 +98,9 @@ const auto kNoChange = [](Builder&) {};
 TEST(LiveChecks, AHealthySubnetHasNoFailure) {
   const Subnet subnet = LiveSubnet().With(kNoChange);
   EXPECT_THAT(FailuresOf(subnet), IsEmpty());
-  EXPECT_THAT(UnknownOf(subnet), ElementsAre("subnet_cables_as_planned", "subnet_oversubscription",
-                                             "subnet_routing_as_expected"));
+  EXPECT_THAT(UnknownOf(subnet),
+              ElementsAre("subnet_manager_active", "subnet_cables_as_planned",
+                          "subnet_oversubscription", "subnet_routing_as_expected"));
 }
 
 TEST(LiveChecks, WithoutAReaderTheyAreUnknown) {
@@ -107,10 +108,10 @@ TEST(LiveChecks, WithoutAReaderTheyAreUnknown) {
   made.Route();
   for (const char* const rule :
        {"subnet_standby_manager", "subnet_manager_priority", "subnet_nodes_answer",
-        "subnet_links_active", "subnet_mtu_equal", "subnet_p_keys_match", "subnet_port_errors",
-        "subnet_counters_saturated", "subnet_default_lane_usable", "subnet_lanes_equal",
-        "subnet_no_congestion", "subnet_bit_errors_within_limit", "subnet_blocks_correctable",
-        "subnet_firmware_equal"})
+        "subnet_links_active", "subnet_mtu_equal", "subnet_path_mtu", "subnet_p_keys_match",
+        "subnet_port_errors", "subnet_counters_saturated", "subnet_default_lane_usable",
+        "subnet_lanes_equal", "subnet_no_congestion", "subnet_bit_errors_within_limit",
+        "subnet_blocks_correctable", "subnet_firmware_equal"})
     EXPECT_THAT(UnknownOf(made.Read()), Contains(rule));
 }
 

@@ -213,5 +213,59 @@ TEST(NodeNameMap, NamesNodesByGuid) {
   }
 }
 
+// Changes the name of a switch in the plan only.
+Plan WithName(const Subnet& subnet, const std::string& name, const std::string& other) {
+  Plan plan = ByName(subnet);
+  for (PlannedCable& cable : plan.cables)
+    for (PlannedEnd* const end : {&cable.from, &cable.to})
+      if (end->node == name) end->node = other;
+  return plan;
+}
+
+TEST(PlannedNames, CompareWithoutSpelling) {
+  const Subnet subnet = testing::Make(testing::FatTree{}).Read();
+  for (const char* const spelled : {"LEAF-1", "leaf_1", "MF0;Leaf_1:MQM9700/U1"}) {
+    const PlanComparison found = Compare(WithName(subnet, "leaf-1", spelled), subnet);
+    ExpectEqual(found, subnet.Cables().size());
+    EXPECT_THAT(found.renamed, IsEmpty()) << spelled;
+  }
+}
+
+TEST(PlannedNames, TwoNodesThatDifferInSpellingOnlyAreTwo) {
+  testing::TestSubnet made = testing::Make(testing::FatTree{});
+  made.nodes[made.Find("leaf-2")].name = "leaf_1";
+  const Subnet both = made.Read();
+  ExpectEqual(Compare(ByName(both), both), both.Cables().size());
+  // One of them is gone: its cables are missing, and not those of the other.
+  testing::TestSubnet less = made;
+  const std::uint32_t gone = less.Find("leaf_1");
+  std::erase_if(less.cables, [&](const testing::TestCable& each) {
+    return each.from == gone || each.to == gone;
+  });
+  const PlanComparison found = Compare(ByName(both), less.Read());
+  EXPECT_THAT(found.miswired, IsEmpty());
+  EXPECT_EQ(found.matching, less.cables.size());
+}
+
+TEST(PlannedNames, ASwitchWithAnotherNameIsOneDifference) {
+  const Subnet subnet = testing::Make(testing::FatTree{}).Read();
+  const PlanComparison found = Compare(WithName(subnet, "leaf-1", "row7-sw3"), subnet);
+  ExpectEqual(found, subnet.Cables().size());
+  ASSERT_THAT(found.renamed, SizeIs(1));
+  EXPECT_EQ(found.renamed[0].planned, "row7-sw3");
+  EXPECT_EQ(NameOf(subnet.node(found.renamed[0].node)), "leaf-1");
+}
+
+TEST(PlannedNames, SwappedSwitchesAreNotRenamed) {
+  const Subnet subnet = testing::Make(testing::FatTree{}).Read();
+  Plan plan = WithName(subnet, "leaf-1", "x");
+  for (PlannedCable& cable : plan.cables)
+    for (PlannedEnd* const end : {&cable.from, &cable.to})
+      end->node = end->node == "leaf-2" ? "leaf-1" : end->node == "x" ? "leaf-2" : end->node;
+  const PlanComparison found = Compare(plan, subnet);
+  EXPECT_THAT(found.renamed, IsEmpty());
+  EXPECT_FALSE(found.miswired.empty());
+}
+
 }  // namespace
 }  // namespace fabric::subnet
