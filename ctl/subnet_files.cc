@@ -157,6 +157,16 @@ Result<std::vector<EndPair>> FindPairs(const subnet::Subnet& all, const std::str
                        ListSome(names, 4)));
 }
 
+Result<std::uint32_t> FindSwitch(const subnet::Subnet& all, const std::string& name) {
+  ASSIGN_OR_RETURN(const std::vector<subnet::End> ends, FindEnds(all, name));
+  std::vector<std::string> names;
+  for (const subnet::End end : ends) names.push_back(subnet::NodeWords(all.node(end.node)));
+  if (ends.size() == 1 && all.node(ends[0].node).type == subnet::NodeType::kSwitch)
+    return ends[0].node;
+  return Status(Code::kInvalidArgument,
+                Format("'{}': expected one switch, saw {}", name, ListSome(names, 4)));
+}
+
 Status PrintList(const Arguments& arguments, Stream& stream, std::string_view list,
                  const std::vector<nlohmann::ordered_json>& items,
                  const nlohmann::ordered_json& more) {

@@ -46,6 +46,10 @@ struct EndPair {
 Result<std::vector<EndPair>> FindPairs(const subnet::Subnet& subnet, const std::string& from,
                                        const std::string& to);
 
+// The switch with this name, description, GUID or LID. NOT_FOUND with a suggestion;
+// INVALID_ARGUMENT for several, or another node.
+Result<std::uint32_t> FindSwitch(const subnet::Subnet& subnet, const std::string& name);
+
 // Prints {"LIST":[item,...]}, with the members of `more` behind the list, if the output format is
 // JSON or YAML. INTERNAL if printing failed.
 Status PrintList(const Arguments& arguments, Stream& stream, std::string_view list,

@@ -5,7 +5,6 @@
 #include "ctl/subnet_files.h"
 #include "ctl/tables/cells.h"
 #include "subnet/checks/levels.h"
-#include "subnet/exports/exports.h"
 #include "subnet/words.h"
 
 namespace fabric::ctl {
@@ -13,13 +12,6 @@ namespace {
 
 constexpr Option kSubnetLinksOptions[] = {kSubnetFilesOption, kSubnetNameOption};
 constexpr Option kSubnetSwitchesOptions[] = {kSubnetFilesOption, kSubnetNameOption};
-constexpr Option kSubnetExportOptions[] = {
-    {.name = "as",
-     .choices = "slurm|dot",
-     .doc = "slurm: topology.conf of the plugin topology/tree. dot: a graph for Graphviz.",
-     .required = true},
-    kSubnetFilesOption,
-    kSubnetNameOption};
 
 Result<Output> RunSubnetLinks(Client& client, const Arguments& arguments, Stream& stream) {
   ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
@@ -121,14 +113,6 @@ Result<Output> RunSubnetSwitches(Client& client, const Arguments& arguments, Str
   return output;
 }
 
-Result<Output> RunSubnetExport(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
-  const bool slurm = arguments.Text("as") == "slurm";
-  if (!stream.Write(slurm ? subnet::SlurmTopology(all) : subnet::Dot(all)))
-    return Status(Code::kInternal, "cannot write to standard output");
-  return Output();
-}
-
 }  // namespace
 
 extern const Command subnet_links = {
@@ -153,17 +137,6 @@ extern const Command subnet_switches = {
         "fabricctl subnet switches snapshot.json -o wide",
     .options = kSubnetSwitchesOptions,
     .run = RunSubnetSwitches,
-};
-
-extern const Command subnet_export = {
-    .path = "subnet export",
-    .summary = "Convert files of an InfiniBand subnet for Slurm or Graphviz.",
-    .description = "For JSON, use `subnet links -o json` and `subnet switches -o json`.",
-    .example =
-        "fabricctl subnet export --as slurm ibnetdiscover.txt\n"
-        "fabricctl subnet export --as dot snapshot.json",
-    .options = kSubnetExportOptions,
-    .run = RunSubnetExport,
 };
 
 }  // namespace fabric::ctl

@@ -2,41 +2,16 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "base/lists.h"
 #include "base/text.h"
-#include "subnet/checks/levels.h"
+#include "subnet/exports/hosts.h"
+#include "subnet/exports/tree.h"
 #include "subnet/words.h"
 
 namespace fabric::subnet {
 namespace {
-
-class Groups {
- public:
-  explicit Groups(std::uint32_t size) : parent_(size) {
-    std::iota(parent_.begin(), parent_.end(), 0U);
-  }
-  std::uint32_t Of(std::uint32_t index) const {
-    while (parent_[index] != index) index = parent_[index];
-    return index;
-  }
-  // The group keeps its lowest index.
-  void Join(std::uint32_t a, std::uint32_t b) {
-    const auto [low, high] = std::minmax({Of(a), Of(b)});
-    parent_[high] = low;
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;
-};
-
-bool NameBefore(const std::string& a, const std::string& b) {
-  return NaturalLess(a, b);
-}
-using Natural = decltype(&NameBefore);
-using NameSet = std::set<std::string, Natural>;
 
 // Characters that Slurm accepts in names of switches.
 std::string SlurmName(std::string_view name) {
@@ -52,46 +27,78 @@ std::string Joined(const NameSet& names) {
   return Join(std::vector<std::string>(names.begin(), names.end()), ",");
 }
 
-// Whether the description has the name of a host, of this host only.
-bool NamesItsHost(const Node& node) {
-  return !HasGenericDescription(node) && !(node.shares_name && !DeviceOf(node).empty());
+// Names of nodes of Kubernetes: lower-case labels of DNS with dots.
+bool IsNodeName(std::string_view name) {
+  constexpr std::size_t kNameMax = 253;
+  const auto is_alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  };
+  return !name.empty() && name.size() <= kNameMax && is_alphanumeric(name.front()) &&
+         is_alphanumeric(name.back()) && std::ranges::all_of(name, [&](char c) {
+           return is_alphanumeric(c) || c == '-' || c == '.';
+         });
 }
 
-std::size_t CountWithoutHost(const Subnet& subnet) {
-  return static_cast<std::size_t>(std::ranges::count_if(subnet.nodes(), [](const Node& node) {
-    return node.type == NodeType::kAdapter && !IsAggregationNode(node) &&
-           (node.description.empty() || !NamesItsHost(node));
-  }));
+// The name as a value of a label: at most 63 letters, digits, "-", "_" and ".".
+std::string LabelValue(std::string_view name) {
+  constexpr std::size_t kValueMax = 63;
+  const auto is_alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  std::string value = SlurmName(name);
+  value.resize(std::min(value.size(), kValueMax));
+  while (!value.empty() && !is_alphanumeric(value.back())) value.pop_back();
+  while (!value.empty() && !is_alphanumeric(value.front())) value.erase(0, 1);
+  return value.empty() ? "unnamed" : value;
 }
 
-// Names of hosts by index of their leaf.
-std::map<std::uint32_t, NameSet> HostsByLeaf(const Graph& graph) {
-  std::map<std::uint32_t, NameSet> hosts;
-  const Subnet& subnet = graph.subnet();
-  for (const Node& node : subnet.nodes()) {
-    if (node.type != NodeType::kAdapter || IsAggregationNode(node) || node.description.empty() ||
-        !NamesItsHost(node))
-      continue;
-    for (const Port& port : node.ports) {
-      if (port.peer == kNoNode || graph.IndexOf(port.peer) == kNoSwitch) continue;
-      hosts.try_emplace(graph.IndexOf(port.peer), &NameBefore)
-          .first->second.insert(std::string(HostOf(node)));
-    }
+// Commands for all hosts below the group.
+class KubernetesLabels {
+ public:
+  void Add(const TreeGroup& group) {
+    std::string value = LabelValue(group.name);
+    // Groups whose names differ in other characters only keep different values.
+    for (std::size_t number = 2; !used_[group.level].insert(value).second; ++number)
+      value = Format("{}-{}", LabelValue(group.name).substr(0, 58), number);
+    labels_.push_back(Format("fabricd.io/topology-level-{}={}", group.level, value));
+    for (const TreeGroup& each : group.below) Add(each);
+    for (const std::string& host : group.hosts) AddHost(host);
+    labels_.pop_back();
   }
-  return hosts;
-}
+  std::string Text(std::size_t adapters_without_host) const {
+    std::string text;
+    if (adapters_without_host > 0)
+      text += Format("# Without {}: the description does not name one host.\n",
+                     Plural(adapters_without_host, "adapter"));
+    if (left_out_ > 0)
+      text += Format("# Without {} whose name cannot be that of a node of Kubernetes.\n",
+                     Plural(left_out_, "host"));
+    for (const auto& [host, command] : commands_) text += command;
+    return text;
+  }
+
+ private:
+  void AddHost(const std::string& host) {
+    if (!IsNodeName(host)) {
+      ++left_out_;
+      return;
+    }
+    const std::vector<std::string> from_leaf(labels_.rbegin(), labels_.rend());
+    commands_[host] = Format("kubectl label node {} --overwrite {}\n", host, Join(from_leaf, " "));
+  }
+
+  std::vector<std::string> labels_;
+  std::map<std::uint32_t, std::set<std::string>> used_;
+  std::map<std::string, std::string, NaturalOrder> commands_;
+  std::size_t left_out_ = 0;
+};
 
 }  // namespace
 
 std::string SlurmTopology(const Subnet& subnet) {
   const Graph graph(subnet);
   const auto hosts = HostsByLeaf(graph);
-  Groups leaves(graph.size());
-  std::map<std::string, std::uint32_t> leaf_of_host;
-  for (const auto& [leaf, names] : hosts)
-    for (const std::string& name : names)
-      if (const auto [at, first] = leaf_of_host.emplace(name, leaf); !first)
-        leaves.Join(at->second, leaf);
+  const Groups leaves = LeafGroups(hosts, graph.size());
   Groups parts = leaves;
   for (std::uint32_t index = 0; index < graph.size(); ++index)
     for (std::uint32_t port = 1; port < graph.stride(); ++port)
@@ -99,8 +106,7 @@ std::string SlurmTopology(const Subnet& subnet) {
 
   std::map<std::uint32_t, NameSet> members;  // Hosts by group of leaves
   for (const auto& [leaf, names] : hosts)
-    members.try_emplace(leaves.Of(leaf), &NameBefore)
-        .first->second.insert(names.begin(), names.end());
+    members[leaves.Of(leaf)].insert(names.begin(), names.end());
   std::string text;
   if (const std::size_t omitted = CountWithoutHost(subnet); omitted > 0)
     text += Format("# Without {}: the description does not name one host.\n",
@@ -112,7 +118,7 @@ std::string SlurmTopology(const Subnet& subnet) {
     std::string name = SlurmName(NameOf(node));
     if (!used.insert(name).second) name += Format("_{:016x}", node.guid);
     text += Format("SwitchName={} Nodes={}\n", name, Joined(names));
-    below.try_emplace(parts.Of(group), &NameBefore).first->second.insert(name);
+    below[parts.Of(group)].insert(name);
   }
   std::size_t number = 0;
   for (const auto& [part, names] : below)
@@ -120,39 +126,10 @@ std::string SlurmTopology(const Subnet& subnet) {
   return text;
 }
 
-std::string Dot(const Subnet& subnet) {
-  const Graph graph(subnet);
-  const Levels levels = LevelsOf(graph);
-  const auto hosts = HostsByLeaf(graph);
-  const auto quoted = [](std::string name) {
-    std::ranges::replace(name, '"', '\'');
-    std::ranges::replace(name, '\\', '/');
-    return Format("\"{}\"", name);
-  };
-  std::string text = "graph subnet {\n  rankdir=BT;\n  node [shape=box];\n";
-  for (std::uint32_t index = 0; index < graph.size(); ++index) {
-    const Node& node = subnet.node(graph.NodeOf(index));
-    const auto at = hosts.find(index);
-    text += Format("  n{} [label={}];\n", index,
-                   quoted(at == hosts.end() ? NameOf(node)
-                                            : Format("{} ({})", NameOf(node),
-                                                     Plural(at->second.size(), "host"))));
-  }
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::string, std::size_t>> edges;
-  for (const Cable& cable : subnet.Cables()) {
-    std::uint32_t from = graph.IndexOf(cable.from.node);
-    std::uint32_t to = graph.IndexOf(cable.to.node);
-    if (from == kNoSwitch || to == kNoSwitch) continue;
-    if (levels.IsUp(to, from)) std::swap(from, to);
-    ++edges[{from, to}][ToString(subnet.port(cable.from).rate)];
-  }
-  for (const auto& [ends, rates] : edges) {
-    std::vector<std::string> labels;
-    for (const auto& [rate, count] : rates) labels.push_back(Format("{} {}", count, rate));
-    text +=
-        Format("  n{} -- n{} [label={}];\n", ends.first, ends.second, quoted(Join(labels, ", ")));
-  }
-  return text + "}\n";
+std::string KubernetesTopology(const Subnet& subnet) {
+  KubernetesLabels labels;
+  for (const TreeGroup& group : TreeOf(subnet)) labels.Add(group);
+  return labels.Text(CountWithoutHost(subnet));
 }
 
 }  // namespace fabric::subnet

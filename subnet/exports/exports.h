@@ -12,7 +12,13 @@ namespace fabric::subnet {
 // not name one host are left out; a comment has their number.
 std::string SlurmTopology(const Subnet& subnet);
 
+// Commands of kubectl that label each host with its group of switches at each level (see TreeOf):
+// fabricd.io/topology-level-0=leaf-3. Comments have the numbers of those that are left out.
+std::string KubernetesTopology(const Subnet& subnet);
+
 // Graphviz: switches, and one edge for all cables between two of them.
 std::string Dot(const Subnet& subnet);
+// The same as a picture: a row for each level.
+std::string Svg(const Subnet& subnet);
 
 }  // namespace fabric::subnet

@@ -39,7 +39,7 @@ def _fault(words, commands):
     if not _WORD.match(name) or name in FREE:
         return None  # An option, a placeholder, or a list such as "backup|restore"
     both = " ".join(words[:2])
-    known = both if both in commands else name
+    known = next((each for each in (" ".join(words[:3]), both) if each in commands), name)
     if known not in commands:
         if not any(each.startswith(name + " ") for each in commands):
             return f"unknown command '{name}'"

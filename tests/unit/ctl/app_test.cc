@@ -146,6 +146,9 @@ TEST(Failures, HaveTheirExitStatus) {
       if (command->path == "node maintenance") words += " --end";
       if (command->path == "profile apply")
         words = Format("profile apply {}/deploy/profiles/iwarp.yaml", testing::kSourceDir);
+      if (command->path == "subnet plan compare")
+        words = Format("subnet plan compare {}/tests/fuzz/corpus/subnet_topology/small_tree",
+                       testing::kSourceDir);
       controller.Answers<v1::Campaign>() = {v1::Campaign()};
       const Said said = RunWords(words, controller);
       EXPECT_EQ(said.status, failure.status) << words << CodeName(failure.code);

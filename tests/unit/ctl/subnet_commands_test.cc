@@ -174,5 +174,50 @@ TEST_F(SubnetCommands, SubnetShowLinksSwitchesExportAndDiff) {
   EXPECT_EQ(Run("subnet diff " + net + " " + net).status, kExitOk);
 }
 
+TEST_F(SubnetCommands, SubnetRoutesShowsPortAndHopsOfEachLid) {
+  const Said said = Run("subnet routes leaf-1 " + net + " " + lfts);
+  // The tables of the spines are not complete.
+  EXPECT_EQ(said.status, kExitFindings) << said.err << said.out;
+  EXPECT_THAT(said.out, HasSubstr("5 of 8 LIDs do not arrive by the tables that are known."));
+  EXPECT_THAT(said.out, HasSubstr("LID  NODE"));
+  EXPECT_THAT(said.out, HasSubstr("node \"n2\" mlx5_0 port 1"));
+  const Said json = Run("subnet routes leaf-1 -o json " + net + " " + lfts);
+  EXPECT_THAT(json.out, HasSubstr("\"lid\":6,\"node\":\"node \\\"n2\\\" mlx5_0 port 1\","
+                                  "\"arrives\":true,\"port\":2"));
+  EXPECT_THAT(json.out, HasSubstr("\"switch\":\"leaf-1\",\"lost\":5"));
+  const Said broken = Run("subnet routes leaf-1 " + net + " " +
+                          Edited(lfts, "0x0006 002 # Channel", "0x0006 007 # Channel"));
+  EXPECT_EQ(broken.status, kExitFindings);
+  EXPECT_THAT(broken.out, HasSubstr("6 of 8 LIDs"));
+  EXPECT_THAT(Run("subnet routes leaf-1 " + net).err, HasSubstr("no forwarding table"));
+  EXPECT_THAT(Run("subnet routes n1 " + net).err, HasSubstr("expected one switch, saw node"));
+  EXPECT_THAT(Run("subnet routes leaf-9 " + net).err, HasSubstr("unknown node 'leaf-9'"));
+}
+
+TEST_F(SubnetCommands, SubnetPlanCompareListsWhatDiffers) {
+  const Said same = Run("subnet plan compare " + net + " " + net);
+  EXPECT_EQ(same.status, kExitOk) << same.err;
+  EXPECT_THAT(same.out + same.err, HasSubstr("8 cables as planned."));
+  const std::string moved = Edited(net, "\"H-0000000000200021\"[1](200022) \t\t# \"n3 mlx5_0\"",
+                                   "\"H-0000000000200041\"[1](200042) \t\t# \"n5 mlx5_0\"");
+  const Said said = Run("subnet plan compare " + net + " " + moved);
+  EXPECT_EQ(said.status, kExitFindings);
+  EXPECT_THAT(said.out, HasSubstr("miswired"));
+  EXPECT_THAT(Run("subnet plan compare " + net + " -o json " + moved).out,
+              HasSubstr("\"change\":\"miswired\""));
+  EXPECT_THAT(Run("subnet plan compare /not/there " + net).err, HasSubstr("/not/there"));
+}
+
+TEST_F(SubnetCommands, SubnetExportForSchedulersAndPictures) {
+  const Said nested = Run("subnet export --as topograph " + net);
+  EXPECT_EQ(nested.status, kExitOk) << nested.err;
+  EXPECT_THAT(nested.out, HasSubstr("\"name\": \"spine-1\""));
+  EXPECT_THAT(nested.out, HasSubstr("\"nodes\": [\n            \"n1\",\n            \"n2\"\n"));
+  EXPECT_THAT(Run("subnet export --as kubernetes " + net).out,
+              HasSubstr("kubectl label node n1 --overwrite fabricd.io/topology-level-0=leaf-1"));
+  EXPECT_THAT(Run("subnet export --as svg " + net).out, HasSubstr("<svg "));
+  EXPECT_THAT(Run("subnet export --as dot " + net).out, HasSubstr("graph subnet {"));
+}
+
 }  // namespace
 }  // namespace fabric::ctl
