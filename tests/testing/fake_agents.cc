@@ -35,6 +35,8 @@ v1::ProbeResult Figures(const v1::ProbeSpec& spec) {
     result.mutable_bandwidth()->set_seconds(0.2);
   }
   if (kind.ends_with("bandwidth")) result.mutable_bandwidth()->set_mean_bps(97e9);
+  if (spec.rc_write_bandwidth().bidirectional())
+    result.mutable_reverse_bandwidth()->set_mean_bps(97e9);
   if (spec.has_ud_ping()) {
     result.mutable_ping()->set_sent(100);
     result.mutable_ping()->set_answered(100);

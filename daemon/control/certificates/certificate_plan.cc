@@ -16,7 +16,8 @@ using Seconds = std::chrono::duration<double>;
 // Duration for one pair, including setup.
 constexpr Duration kQuickTakes = 30ms;
 constexpr Duration kLatencyTakes = 50ms;
-constexpr Duration kBandwidthTakes = 50ms;
+// Both directions at the same time: an adapter with a processor does one after the other.
+constexpr Duration kBandwidthTakes = 70ms;
 // Blame usually locates a fault with fewer; more only raise its confidence.
 constexpr std::uint32_t kRoundsMax = 20;
 // All pairs are probed if that takes at most this part of the time.
@@ -43,9 +44,10 @@ v1::ProbeSpec Latency() {
   return probe;
 }
 
-v1::ProbeSpec Bandwidth() {
+v1::ProbeSpec Bandwidth(bool both_directions) {
   v1::ProbeSpec probe;
   probe.mutable_rc_write_bandwidth()->set_iterations(kBandwidthIterations);
+  probe.mutable_rc_write_bandwidth()->set_bidirectional(both_directions);
   return probe;
 }
 
@@ -67,15 +69,14 @@ Duration ProbingTime(Duration within) {
 
 namespace {
 
-CertificatePlan Fitting(Duration within, std::size_t ports, std::size_t partners_max,
-                        std::int64_t waves) {
+CertificatePlan Fitting(Duration within, const CertifiedPorts& ports, std::int64_t waves) {
   CertificatePlan plan{.probes = {Latency()}};
   const Duration rounds_take = ProbingTime(within) - waves * kQuickTakes;
   // An odd number of ports needs one more round; each port is idle once.
-  const auto all = static_cast<std::uint32_t>(std::max<std::size_t>(1, partners_max)) + 1;
+  const auto all = static_cast<std::uint32_t>(std::max<std::size_t>(1, ports.partners_max)) + 1;
   const std::uint32_t with_both = RoundsIn(rounds_take, waves * (kLatencyTakes + kBandwidthTakes));
   if (with_both >= kAllPairsIn * all) {
-    plan.probes.push_back(Bandwidth());
+    plan.probes.push_back(Bandwidth(!ports.alone));
     plan.rounds = all;
     plan.all_pairs = true;
     return plan;
@@ -83,7 +84,7 @@ CertificatePlan Fitting(Duration within, std::size_t ports, std::size_t partners
   const std::uint32_t wanted = std::min(kRoundsMax, all);
   const std::uint32_t with_latency = RoundsIn(rounds_take, waves * kLatencyTakes);
   if (with_both >= std::min(kRoundsMin, wanted)) {
-    plan.probes.push_back(Bandwidth());
+    plan.probes.push_back(Bandwidth(!ports.alone));
     plan.rounds = std::min(wanted, with_both);
     return plan;
   }
@@ -91,17 +92,17 @@ CertificatePlan Fitting(Duration within, std::size_t ports, std::size_t partners
   plan.not_covered.push_back(CoverageGapOf(
       v1::COVERAGE_GAP_REASON_TIME_LIMIT,
       Format("bandwidth: within {:.0f} s there is time for the latency of {} ports alone",
-             Seconds(within).count(), ports)));
+             Seconds(within).count(), ports.count)));
   return plan;
 }
 
 }  // namespace
 
-CertificatePlan PlanWithin(Duration within, std::size_t ports, std::size_t partners_max,
+CertificatePlan PlanWithin(Duration within, const CertifiedPorts& ports,
                            std::uint32_t pairs_at_once) {
   const auto waves = static_cast<std::int64_t>(
-      std::ceil(static_cast<double>(ports) / 2 / std::max(pairs_at_once, 1u)));
-  CertificatePlan plan = Fitting(within, ports, partners_max, waves);
+      std::ceil(static_cast<double>(ports.count) / 2 / std::max(pairs_at_once, 1u)));
+  CertificatePlan plan = Fitting(within, ports, waves);
   SetTimeouts(ProbingTime(within) - waves * kQuickTakes, plan.rounds * waves, plan);
   return plan;
 }

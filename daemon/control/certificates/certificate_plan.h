@@ -21,11 +21,18 @@ struct CertificatePlan {
   std::vector<v1::CoverageGap> not_covered;  // Probes without enough time
 };
 
-// `partners_max`: the largest number of partners of a port. At most `pairs_at_once` run. The plan
-// assumes the probe durations of a slow adapter, several times the usual ones; slower probes are
-// cut off at the deadline. The timeout of a probe, 5 s to 15 s, leaves time for all others if one
-// port hangs in all of its probes.
-CertificatePlan PlanWithin(Duration within, std::size_t ports, std::size_t partners_max,
+struct CertifiedPorts {
+  std::size_t count = 0;
+  std::size_t partners_max = 0;  // Of one port
+  bool alone = false;            // Each port is probed with itself.
+};
+
+// At most `pairs_at_once` run. The bandwidth of a pair is measured in both directions by one probe;
+// a port alone sends in one direction, because both would share its link. The plan assumes the
+// probe durations of a slow adapter, several times the usual ones; slower probes are cut off at the
+// deadline. The timeout of a probe, 5 s to 15 s, leaves time for all others if one port hangs in
+// all of its probes.
+CertificatePlan PlanWithin(Duration within, const CertifiedPorts& ports,
                            std::uint32_t pairs_at_once);
 
 // Time for probes; the rest is for the verdict.

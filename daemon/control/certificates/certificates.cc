@@ -215,8 +215,9 @@ Status Certificates::Probe(v1::Certificate& certificate, Running& running, Momen
   std::size_t partners_max = 0;
   for (const AskedPort& port : running.work.ports())
     partners_max = std::max<std::size_t>(partners_max, port.partners);
-  CertificatePlan planned =
-      PlanWithin(WithinOf(request), found.ports.size(), partners_max, pairs_at_once_);
+  CertificatePlan planned = PlanWithin(
+      WithinOf(request),
+      {.count = found.ports.size(), .partners_max = partners_max, .alone = alone}, pairs_at_once_);
   running.not_covered = std::move(planned.not_covered);
   const std::uint64_t seed =
       static_cast<std::uint64_t>(now.wall.time_since_epoch().count()) ^ next_;

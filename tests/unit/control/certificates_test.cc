@@ -229,8 +229,10 @@ TEST(Certificates, NameTheNodeWhosePortIsSlow) {
   world.ConnectNodes(16);
   world.agents.SetPath([](const v1::ProbeAssignment& assignment, v1::ProbeResult& result) {
     for (const v1::ProbePort* port : {&assignment.local(), &assignment.remote()})
-      if (port->node() == "n7" && port->rail() == 1 && result.has_bandwidth())
+      if (port->node() == "n7" && port->rail() == 1 && result.has_bandwidth()) {
         result.mutable_bandwidth()->set_mean_bps(48e9);
+        result.mutable_reverse_bandwidth()->set_mean_bps(48e9);
+      }
   });
   const v1::Certificate certificate = Finish(world, Nodes(16)).certificate();
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
@@ -239,6 +241,36 @@ TEST(Certificates, NameTheNodeWhosePortIsSlow) {
   for (const v1::CertifiedNode& node : certificate.nodes())
     EXPECT_EQ(node.verdict(), node.name() == "n7" ? v1::VERDICT_FAIL : v1::VERDICT_PASS)
         << node.DebugString();
+}
+
+// Data that the node's rail 1 sends (or receives) is slow.
+void MakeSlowOneWay(ControlWorld& world, const std::string& node, bool sends) {
+  world.agents.SetPath([=](const v1::ProbeAssignment& assignment, v1::ProbeResult& result) {
+    if (assignment.local().rail() != 1 || !result.has_reverse_bandwidth()) return;
+    if (assignment.local().node() == node)
+      (sends ? result.mutable_bandwidth() : result.mutable_reverse_bandwidth())->set_mean_bps(48e9);
+    if (assignment.remote().node() == node)
+      (sends ? result.mutable_reverse_bandwidth() : result.mutable_bandwidth())->set_mean_bps(48e9);
+  });
+}
+
+// The roles of two ports in their only probe follow from chance.
+TEST(Certificates, FailForAPortThatIsSlowInOneDirectionAlone) {
+  for (const bool sends : {true, false}) {
+    for (const std::uint32_t nodes : {4U, 16U}) {
+      ControlWorld world(Signing());
+      world.ConnectNodes(nodes);
+      MakeSlowOneWay(world, "n3", sends);
+      const v1::Certificate certificate = Finish(world, Nodes(nodes)).certificate();
+      EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL) << sends << " " << nodes;
+      EXPECT_THAT(Of(certificate, "n3").reasons(),
+                  Contains(StartsWith("n3/mlx5_1/1 is slower than its peers")))
+          << sends << " " << nodes;
+      for (const v1::CertifiedNode& node : certificate.nodes())
+        EXPECT_EQ(node.verdict(), node.name() == "n3" ? v1::VERDICT_FAIL : v1::VERDICT_PASS)
+            << node.DebugString();
+    }
+  }
 }
 
 // Every second probe over rail 0 of the node fails.
