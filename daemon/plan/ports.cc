@@ -31,9 +31,21 @@ std::string Traffic(const PortView& port) {
   return Format("busy: sends {}", BitRate(8 * sent->PerSecond()));
 }
 
+// A P_Key that the probes need and the port lacks. None if its P_Keys are not known.
+std::optional<std::uint32_t> MissingPkey(const v1::Port& port,
+                                         const std::set<std::uint32_t>& needed) {
+  constexpr std::uint32_t kNumber = 0x7fff;  // Bit 15: membership
+  if (port.pkeys().empty()) return {};
+  for (const std::uint32_t pkey : needed)
+    if (std::ranges::none_of(port.pkeys(),
+                             [&](std::uint32_t one) { return (one & kNumber) == pkey; }))
+      return pkey;
+  return {};
+}
+
 // Reason why the port cannot be probed; empty: none. `check_traffic`: busy ports cannot.
 std::optional<v1::CoverageGap> Obstacle(const PortView& view, const v1::ProbePort& port,
-                                        bool check_traffic) {
+                                        const std::set<std::uint32_t>& pkeys, bool check_traffic) {
   if (!view.node->maintenance.empty())
     return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_MAINTENANCE,
                          "node is in maintenance " + view.node->maintenance);
@@ -47,6 +59,9 @@ std::optional<v1::CoverageGap> Obstacle(const PortView& view, const v1::ProbePor
                          "iWARP is not supported");
   if (fleet::UsableGid(*view.device, *view.port) == nullptr)
     return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_NO_USABLE_GID, "port has no usable GID");
+  if (const auto missing = MissingPkey(*view.port, pkeys))
+    return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_PROBE_NOT_RUN,
+                         Format("port has no P_Key 0x{:04x}, which the probes use", *missing));
   if (!check_traffic) return {};
   std::string traffic = Traffic(view);
   if (traffic.empty()) return {};
@@ -100,6 +115,8 @@ PortFinder::PortFinder(const v1::CampaignSpec& spec, std::set<std::string> probe
       asked_nodes_(spec.nodes().begin(), spec.nodes().end()),
       asked_rails_(spec.rails().begin(), spec.rails().end()) {
   if (!asked_nodes_.empty() && !spec.hub().empty()) asked_nodes_.insert(spec.hub());
+  for (const v1::ProbeSpec& probe : spec.probes())
+    if (probe.queue_pair().has_pkey()) pkeys_.insert(probe.queue_pair().pkey());
 }
 
 void PortFinder::Add(const fleet::NodeView& node, const fleet::Sites& sites) {
@@ -116,7 +133,7 @@ void PortFinder::Add(const fleet::NodeView& node, const fleet::Sites& sites) {
     if (!found.asked) continue;
     const bool check_traffic =
         !spec_.include_busy() && !probed_lately_.contains(PortName(found.port.port));
-    found.obstacle = Obstacle(view, found.port.port, check_traffic);
+    found.obstacle = Obstacle(view, found.port.port, pkeys_, check_traffic);
   }
 }
 

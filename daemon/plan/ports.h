@@ -29,7 +29,8 @@ Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSp
 // The same, node by node: keeps nothing of the views.
 class PortFinder {
  public:
-  // Ports named in `probed_lately` are not checked for traffic.
+  // Ports named in `probed_lately` are not checked for traffic. A port needs the P_Key of each
+  // probe of the spec.
   PortFinder(const v1::CampaignSpec& spec, std::set<std::string> probed_lately);
 
   // Each node once, in any order.
@@ -54,8 +55,9 @@ class PortFinder {
   const std::set<std::string> probed_lately_;
   std::set<std::string> asked_nodes_;  // Empty: all
   std::set<std::uint32_t> asked_rails_;
-  std::set<std::string> nodes_;  // All
-  std::vector<Found> found_;     // All ports with a rail
+  std::set<std::uint32_t> pkeys_;  // That the probes need, without bit 15
+  std::set<std::string> nodes_;    // All
+  std::vector<Found> found_;       // All ports with a rail
 };
 
 }  // namespace fabric::plan

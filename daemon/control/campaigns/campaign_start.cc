@@ -93,7 +93,9 @@ bool CampaignStart::Gather(State& state) {
 }
 
 void CampaignStart::BeginGathering(State& state) {
-  std::vector<v1::TrafficClass> classes = state.job_classes.Of(spec_.class_choice());
+  ClassScope scope{.nodes = {}, .rails = {spec_.rails().begin(), spec_.rails().end()}};
+  if (!spec_.nodes().empty()) scope.nodes.insert(nodes_.begin(), nodes_.end());
+  std::vector<v1::TrafficClass> classes = state.job_classes.Of(spec_.class_choice(), scope);
   SetClasses(classes, spec_);
   gathered_.emplace(Gathered{.ports = plan::PortFinder(spec_, state.campaigns.ProbedLately(began_)),
                              .fabric = blame::FabricBuilder(spec_),

@@ -200,8 +200,13 @@ Status Certificates::Probe(v1::Certificate& certificate, Running& running, Momen
   running.doubts = std::move(asked.without);
   const bool alone = request.nodes_size() == 1;
   plan::Candidates found;
+  std::vector<v1::TrafficClass> classes = sources_.job_classes.Of(
+      request.class_choice(), {.nodes = {request.nodes().begin(), request.nodes().end()},
+                               .rails = {request.rails().begin(), request.rails().end()}});
   if (!asked.ports.empty()) {
     v1::CampaignSpec all;
+    all.add_probes();
+    SetClasses(classes, all);  // Ports without its P_Key cannot be probed.
     for (const AskedPort& port : asked.ports) all.add_rails(port.port.rail());
     auto ports = plan::FindPorts(view, all, sources_.campaigns.ProbedLately(now), sources_.sites);
     if (ports.ok()) found = *std::move(ports);
@@ -222,7 +227,6 @@ Status Certificates::Probe(v1::Certificate& certificate, Running& running, Momen
   const std::uint64_t seed =
       static_cast<std::uint64_t>(now.wall.time_since_epoch().count()) ^ next_;
   v1::CampaignSpec spec = SpecOf(request, planned, alone, seed);
-  std::vector<v1::TrafficClass> classes = sources_.job_classes.Of(request.class_choice());
   SetClasses(classes, spec);
   certificate.mutable_classes()->Assign(classes.begin(), classes.end());
   auto made = plan::MakePlan(std::move(found.ports), std::move(found.leaf_names), spec,

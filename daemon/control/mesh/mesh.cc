@@ -187,6 +187,8 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   const fleet::FleetView view(fleet);
   v1::CampaignSpec all;
   all.set_include_busy(true);  // The load of pings is negligible for a job.
+  ChooseClass();
+  SetQueuePair(class_, *all.add_probes()->mutable_queue_pair());
   const auto found = plan::FindPorts(view, all, {}, sources_.sites);
   if (!found.ok()) return;  // Cannot happen: the spec names no node and no rail.
   candidates_ = found->ports;
@@ -200,7 +202,6 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
       ports.push_back(port);
   }
   fabric_ = blame::FabricOf(view, sources_.sites);
-  ChooseClass();
   KeepCounts(plan::MakeMesh(std::move(ports), found->leaf_names, {.paths = settings_.paths}));
   places_.clear();
   for (std::size_t n = 0; n < candidates_.size(); ++n)

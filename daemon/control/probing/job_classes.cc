@@ -1,7 +1,7 @@
 #include "daemon/control/probing/job_classes.h"
 
 #include <algorithm>
-#include <numeric>
+#include <tuple>
 
 #include "base/text.h"
 #include "daemon/rules/lossless/lossless.h"
@@ -16,19 +16,19 @@ constexpr std::uint32_t kEct0 = 2;  // The packets can be marked by ECN, as thos
 struct Chosen {
   std::uint32_t value = 0;
   std::uint32_t votes = 0;
-  std::uint32_t of = 0;
 };
 
-// The most frequent value. Of equal ones the usual DSCP of RoCE data, else the lowest.
-std::optional<Chosen> MostFrequent(const ClassVotes::Counts& counts) {
+// The most frequent value. Of equal ones the most frequent in `fleet`, then the usual DSCP of RoCE
+// data, else the lowest.
+std::optional<Chosen> MostFrequent(const ClassVotes::Counts& counts,
+                                   const ClassVotes::Counts& fleet = {}) {
   std::optional<Chosen> best;
-  std::uint32_t all = 0;
-  for (const auto& [value, votes] : counts) {
-    all += votes;
-    const bool usual = value == rules::kUsualDataDscp && best && votes == best->votes;
-    if (!best || votes > best->votes || usual) best = Chosen{value, votes, 0};
-  }
-  if (best) best->of = all;
+  const auto rank = [&](std::uint32_t value, std::uint32_t votes) {
+    const auto all = fleet.find(value);
+    return std::tuple(votes, all == fleet.end() ? 0 : all->second, value == rules::kUsualDataDscp);
+  };
+  for (const auto& [value, votes] : counts)
+    if (!best || rank(value, votes) > rank(best->value, best->votes)) best = Chosen{value, votes};
   return best;
 }
 
@@ -75,6 +75,17 @@ std::optional<std::uint32_t> UsualGidIndex(const ClassVotes& votes) {
   return most->first.index;
 }
 
+// The P_Key that jobs can use: the first one with full membership, because two limited members do
+// not reach each other. Without one, the first one.
+std::optional<std::uint32_t> UsualPkey(const v1::Port& port) {
+  constexpr std::uint32_t kFullMember = 0x8000;
+  constexpr std::uint32_t kNumber = 0x7fff;
+  if (port.pkeys().empty()) return {};
+  for (const std::uint32_t pkey : port.pkeys())
+    if ((pkey & kFullMember) != 0) return pkey & kNumber;
+  return port.pkeys(0) & kNumber;
+}
+
 // No value: the port has no vote.
 std::optional<PortVote> VoteOf(const fleet::PortView& port) {
   const v1::Expectations& expected = port.expected();
@@ -95,6 +106,7 @@ std::optional<PortVote> VoteOf(const fleet::PortView& port) {
     vote.pkey = expected.job_pkey();
   else if (expected.full_pkeys_size() == 1 && !port.carries_roce)
     vote.pkey = expected.full_pkeys(0);
+  if (vote.infiniband) vote.usual_pkey = UsualPkey(*port.port);
   return vote;
 }
 
@@ -110,6 +122,7 @@ void Add(const PortVote& vote, std::uint32_t ports, ClassVotes& votes) {
   Add(vote.lossless_dscp, ports, votes.lossless_dscps);
   Add(vote.gid_index, ports, votes.gid_indexes);
   Add(vote.pkey, ports, votes.pkeys);
+  Add(vote.usual_pkey, ports, votes.usual_pkeys);
   Add(vote.service_level, ports, votes.service_levels);
   for (const ClassVotes::GidSlot& slot : vote.usable_gids) votes.usable_gids[slot] += ports;
   if (vote.usual_gid) {
@@ -150,18 +163,21 @@ void SetDscp(std::uint32_t dscp, v1::TrafficClassSource source, v1::TrafficClass
 }
 
 void ChooseRoceClass(const ClassVotes& votes, const v1::TrafficClassChoice& choice,
-                     v1::TrafficClass& chosen) {
+                     const ClassVotes& fleet, v1::TrafficClass& chosen) {
   std::string basis;
   if (choice.has_traffic_class()) {
     SetDscp(choice.traffic_class() >> 2, v1::TRAFFIC_CLASS_SOURCE_REQUEST, chosen);
     chosen.set_traffic_class(choice.traffic_class());
     basis = "request";
-  } else if (const auto given = MostFrequent(votes.profile_dscps)) {
+  } else if (const auto given = MostFrequent(votes.profile_dscps, fleet.profile_dscps)) {
     SetDscp(given->value, v1::TRAFFIC_CLASS_SOURCE_PROFILE, chosen);
     basis = Format("profile of {} of {} ports", given->votes, votes.roce);
-  } else if (const auto most = MostFrequent(votes.lossless_dscps)) {
+  } else if (const auto most = MostFrequent(votes.lossless_dscps, fleet.lossless_dscps)) {
     SetDscp(most->value, v1::TRAFFIC_CLASS_SOURCE_MAJORITY, chosen);
     basis = Format("{} of {} ports", most->votes, votes.roce);
+  } else if (const auto usual = MostFrequent(fleet.lossless_dscps)) {
+    SetDscp(usual->value, v1::TRAFFIC_CLASS_SOURCE_MAJORITY, chosen);
+    basis = Format("{} of {} ports of the fleet", usual->votes, fleet.roce);
   } else {
     SetDscp(0, v1::TRAFFIC_CLASS_SOURCE_DEFAULT, chosen);
     basis = "no port reports a lossless priority";
@@ -171,7 +187,7 @@ void ChooseRoceClass(const ClassVotes& votes, const v1::TrafficClassChoice& choi
 }
 
 void ChooseQueuePair(const ClassVotes& votes, const v1::TrafficClassChoice& choice,
-                     v1::TrafficClass& chosen) {
+                     const ClassVotes& fleet, v1::TrafficClass& chosen) {
   if (choice.has_gid_index()) {
     chosen.set_gid_index(choice.gid_index());
     chosen.set_gid_index_source(v1::TRAFFIC_CLASS_SOURCE_REQUEST);
@@ -190,6 +206,10 @@ void ChooseQueuePair(const ClassVotes& votes, const v1::TrafficClassChoice& choi
   } else if (const auto given = MostFrequent(votes.pkeys)) {
     chosen.set_pkey(given->value);
     chosen.set_pkey_source(v1::TRAFFIC_CLASS_SOURCE_PROFILE);
+  } else if (const auto usual = MostFrequent(votes.usual_pkeys, fleet.usual_pkeys);
+             usual && votes.roce == 0) {  // RoCE ports have one P_Key.
+    chosen.set_pkey(usual->value);
+    chosen.set_pkey_source(v1::TRAFFIC_CLASS_SOURCE_MAJORITY);
   } else {
     chosen.set_pkey_source(v1::TRAFFIC_CLASS_SOURCE_DEFAULT);
   }
@@ -222,16 +242,19 @@ ClassVotes VotesOf(const fleet::FleetView& fleet) {
 }
 
 std::vector<v1::TrafficClass> ClassesOf(const ClassVotes& votes,
-                                        const v1::TrafficClassChoice& choice) {
+                                        const v1::TrafficClassChoice& choice,
+                                        const ClassVotes* fleet) {
+  static const ClassVotes kNone;
+  if (fleet == nullptr) fleet = &kNone;
   v1::TrafficClass chosen;
   if (votes.roce > 0 || votes.infiniband == 0) {
-    ChooseRoceClass(votes, choice, chosen);
+    ChooseRoceClass(votes, choice, *fleet, chosen);
   } else {
     chosen.set_name("InfiniBand");
     chosen.set_source(v1::TRAFFIC_CLASS_SOURCE_DEFAULT);
     chosen.set_basis(Format("{} InfiniBand ports", votes.infiniband));
   }
-  ChooseQueuePair(votes, choice, chosen);
+  ChooseQueuePair(votes, choice, *fleet, chosen);
   std::vector<v1::TrafficClass> classes = {chosen};
   if (!choice.compare_default() || chosen.traffic_class() == 0) return classes;
   v1::TrafficClass compared = chosen;
@@ -277,9 +300,9 @@ void SetClasses(const std::vector<v1::TrafficClass>& classes, v1::CampaignSpec& 
 
 void JobClasses::Count(const std::string& node, fleet::ExpectationTable& expectations) {
   sum_.reset();
-  std::vector<Votes::iterator>& ports = nodes_[node];
-  for (const Votes::iterator vote : ports)
-    if (--vote->second == 0) votes_.erase(vote);
+  std::vector<Counted>& ports = nodes_[node];
+  for (const Counted& port : ports)
+    if (--port.vote->second == 0) votes_.erase(port.vote);
   ports.clear();
   const fleet::NodeRecord* const record = fleet_.Find(node);
   if (record != nullptr && record->state == v1::NODE_STATE_CONNECTED) {
@@ -287,8 +310,10 @@ void JobClasses::Count(const std::string& node, fleet::ExpectationTable& expecta
     for (const fleet::PortView& port : view.ports) {
       const auto vote = VoteOf(port);
       if (!vote) continue;
-      ports.push_back(votes_.try_emplace(*vote, 0).first);
-      ++ports.back()->second;
+      Counted& counted = ports.emplace_back();
+      if (port.rail) counted.rail = port.rail->value();
+      counted.vote = votes_.try_emplace(*vote, 0).first;
+      ++counted.vote->second;
     }
   }
   if (ports.empty()) nodes_.erase(node);
@@ -303,13 +328,34 @@ bool JobClasses::Advance(std::size_t nodes_max) {
   return !changed_.empty();
 }
 
-std::vector<v1::TrafficClass> JobClasses::Of(const v1::TrafficClassChoice& choice) {
+ClassVotes JobClasses::VotesIn(const ClassScope& scope) const {
+  std::map<const PortVote*, std::uint32_t> ports;
+  const auto add = [&](const std::vector<Counted>& node) {
+    for (const Counted& port : node)
+      if (scope.rails.empty() || (port.rail && scope.rails.contains(*port.rail)))
+        ++ports[&port.vote->first];
+  };
+  if (scope.nodes.empty())
+    for (const auto& [name, node] : nodes_) add(node);
+  for (const std::string& name : scope.nodes)
+    if (const auto node = nodes_.find(name); node != nodes_.end()) add(node->second);
+  ClassVotes votes;
+  for (const auto& [vote, count] : ports) Add(*vote, count, votes);
+  return votes;
+}
+
+std::vector<v1::TrafficClass> JobClasses::Of(const v1::TrafficClassChoice& choice,
+                                             const ClassScope& scope) {
   (void)Advance(changed_.size());
   if (!sum_) {
     sum_.emplace();
     for (const auto& [vote, ports] : votes_) Add(vote, ports, *sum_);
   }
-  return ClassesOf(*sum_, choice);
+  if (scope.nodes.empty() && scope.rails.empty()) return ClassesOf(*sum_, choice);
+  const ClassVotes votes = VotesIn(scope);
+  // No such port is up: the result says why nothing was probed.
+  if (votes.roce + votes.infiniband == 0) return ClassesOf(*sum_, choice);
+  return ClassesOf(votes, choice, &*sum_);
 }
 
 }  // namespace fabric::control

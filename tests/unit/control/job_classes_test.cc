@@ -4,14 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "base/text.h"
 #include "tests/testing/control_world.h"
+#include "tests/testing/coverage.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::control {
 namespace {
 
 using testing::ControlWorld;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::uint32_t kDscp26 = 106;  // 26 << 2 | ECT(0)
@@ -155,6 +159,101 @@ TEST(JobClasses, AFaultOfOneClassIsNamedWithTheClass) {
   EXPECT_EQ(suspect.traffic_class_name(), "lossless (DSCP 26, priority 3)");
   EXPECT_THAT(suspect.evidence(),
               ::testing::Contains("no fault in class default (DSCP 0, priority 0)"));
+}
+
+constexpr std::uint32_t kDscp24 = 98;  // 24 << 2 | ECT(0)
+
+// n1 to n4 send RDMA in DSCP 26 and priority 3, n5 to n7 in DSCP 24 and priority 4.
+void ConnectPools(ControlWorld& world) {
+  world.ConnectNodes(7);
+  for (const std::uint32_t number : {5U, 6U, 7U}) {
+    v1::NodeSnapshot node = testing::RoceNode({.number = number});
+    for (const std::uint32_t rail : {0U, 1U}) {
+      testing::SetPfc(node, rail, 0b10000);
+      testing::MapDscp(node, rail, 24, 4);
+    }
+    ASSERT_TRUE(world.agents.SendSnapshot(node).ok());
+  }
+  world.agents.Advance(std::chrono::seconds(1));
+}
+
+TEST(JobClasses, ThePortsThatAreProbedHaveTheVote) {
+  ControlWorld world;
+  ConnectPools(world);
+  const v1::Campaign all = world.Finish(world.StartCampaign());
+  EXPECT_EQ(all.classes(0).traffic_class(), kDscp26);
+  EXPECT_EQ(all.classes(0).basis(), "DSCP 26 to PFC priority 3: 8 of 14 ports");
+  v1::CampaignSpec spec;
+  for (const char* node : {"n5", "n6", "n7"}) spec.add_nodes(node);
+  const v1::Campaign pool = world.Finish(world.StartCampaign(spec));
+  EXPECT_EQ(pool.classes(0).traffic_class(), kDscp24);
+  EXPECT_EQ(pool.classes(0).priority(), 4U);
+  EXPECT_EQ(pool.classes(0).basis(), "DSCP 24 to PFC priority 4: 6 of 6 ports");
+  for (const v1::PairResult& pair : pool.results())
+    EXPECT_EQ(pair.probe().traffic_class(), kDscp24);
+}
+
+TEST(JobClasses, TheFleetDecidesWhatTheProbedPortsLeaveOpen) {
+  ControlWorld world;
+  ConnectPools(world);
+  v1::CampaignSpec spec;
+  for (const char* node : {"n1", "n5"}) spec.add_nodes(node);
+  EXPECT_EQ(world.Finish(world.StartCampaign(spec)).classes(0).traffic_class(), kDscp26) << "tie";
+
+  for (const std::uint32_t number : {6U, 7U}) {
+    v1::NodeSnapshot node = testing::RoceNode({.number = number});
+    for (const std::uint32_t rail : {0U, 1U}) testing::SetPfc(node, rail, 0);
+    ASSERT_TRUE(world.agents.SendSnapshot(node).ok());
+  }
+  world.agents.Advance(std::chrono::seconds(1));
+  spec.clear_nodes();
+  for (const char* node : {"n6", "n7"}) spec.add_nodes(node);
+  const v1::TrafficClass found = world.Finish(world.StartCampaign(spec)).classes(0);
+  EXPECT_EQ(found.traffic_class(), kDscp26);
+  EXPECT_FALSE(found.lossless()) << "on these ports";
+  EXPECT_THAT(found.basis(), HasSubstr("8 of 14 ports of the fleet"));
+}
+
+void SetPkeys(v1::NodeSnapshot& node, std::uint32_t rail, const std::vector<std::uint32_t>& pkeys) {
+  testing::PortOf(node, rail).mutable_pkeys()->Assign(pkeys.begin(), pkeys.end());
+}
+
+std::vector<v1::NodeSnapshot> InfinibandNodes(const std::vector<std::uint32_t>& pkeys) {
+  auto nodes = testing::Nodes(4, testing::InfinibandNode);
+  for (v1::NodeSnapshot& node : nodes)
+    for (std::uint32_t rail = 0; rail < 2; ++rail) SetPkeys(node, rail, pkeys);
+  return nodes;
+}
+
+TEST(JobClasses, ThePkeyIsTheOneThatMostPortsHaveWithFullMembership) {
+  auto nodes = InfinibandNodes({0xffff});
+  EXPECT_EQ(Resolved(nodes).front().pkey(), 0x7fffU);
+  EXPECT_EQ(Resolved(nodes).front().pkey_source(), v1::TRAFFIC_CLASS_SOURCE_MAJORITY);
+  SetPkeys(nodes[1], 0, {0x8005});
+  EXPECT_EQ(Resolved(nodes).front().pkey(), 0x7fffU) << "7 of 8 ports";
+  EXPECT_EQ(Resolved(InfinibandNodes({0x7fff, 0x8005})).front().pkey(), 5U)
+      << "limited members do not reach each other";
+  v1::TrafficClassChoice choice;
+  choice.set_pkey(9);
+  EXPECT_EQ(Resolved(nodes, choice).front().pkey(), 9U);
+  EXPECT_FALSE(Resolved(InfinibandNodes({})).front().has_pkey()) << "not known";
+  EXPECT_FALSE(Resolved(testing::Nodes(2, testing::RoceNode)).front().has_pkey());
+}
+
+TEST(JobClasses, APortWithoutThePkeyIsNotCoveredAndNoFault) {
+  ControlWorld world;
+  auto nodes = InfinibandNodes({0xffff, 0x8005});
+  SetPkeys(nodes[2], 1, {0x8005});
+  for (const v1::NodeSnapshot& node : nodes) ASSERT_TRUE(world.agents.Connect(node).ok());
+  world.agents.Advance(std::chrono::seconds(2));
+  const v1::Campaign campaign = world.Finish(world.StartCampaign());
+  EXPECT_EQ(campaign.classes(0).pkey(), 0x7fffU);
+  EXPECT_THAT(testing::Texts(campaign.skipped()),
+              ElementsAre("n3/mlx5_1/1: port has no P_Key 0x7fff, which the probes use"));
+  EXPECT_EQ(campaign.probes_failed(), 0U);
+  EXPECT_EQ(campaign.blame().suspects_size(), 0) << campaign.blame().DebugString();
+  for (const v1::PairResult& pair : campaign.results())
+    EXPECT_EQ(pair.probe().queue_pair().pkey(), 0x7fffU);
 }
 
 }  // namespace
