@@ -80,6 +80,12 @@ bool IsSuperseded(const v1::Suspect& port, const v1::BlameReport& report) {
   });
 }
 
+// The run measured the part, so that it shows the end of the drift. The fabric: any part of it.
+bool IsOver(const v1::Suspect& suspect, const LocatedFaults::DriftSource& source) {
+  return suspect.kind() == v1::SUSPECT_KIND_FABRIC ? !source.compared.empty()
+                                                   : source.compared.contains(suspect.name());
+}
+
 bool IsSamePart(const v1::Suspect& a, const v1::Suspect& b) {
   return a.kind() == b.kind() && a.name() == b.name();
 }
@@ -144,7 +150,14 @@ void LocatedFaults::TakeDrift(const DriftSource& source, const std::vector<v1::S
     changed_ = true;
   }
   changed_ |= std::erase_if(faults_, [&](const auto& fault) {
-                return fault.second.located_by() == source.located_by && !ids.contains(fault.first);
+                return fault.second.located_by() == source.located_by &&
+                       !ids.contains(fault.first) && IsOver(fault.second.suspect(), source);
+              }) > 0;
+}
+
+void LocatedFaults::ForgetDrift(const std::string& schedule) {
+  changed_ |= std::erase_if(faults_, [&](const auto& fault) {
+                return fault.second.located_by() == schedule;
               }) > 0;
 }
 

@@ -36,10 +36,15 @@ class LocatedFaults {
   struct DriftSource {
     std::string located_by;    // "schedule s1"
     std::string show_command;  // "fabricctl probe show c7"
+    // Names of the parts whose figures the run compared with their past
+    std::set<std::string> compared = {};
   };
-  // Replaces what this schedule reported before: parts that differ from their own past. A campaign
-  // that finds no fault does not resolve them, because it compares parts with each other.
+  // Replaces what this schedule reported before about the compared parts: those that differ from
+  // their own past. A campaign that finds no fault does not resolve them, because it compares parts
+  // with each other.
   void TakeDrift(const DriftSource& source, const std::vector<v1::Suspect>& suspects, Moment now);
+  // The schedule was removed.
+  void ForgetDrift(const std::string& schedule);
   // The node has left the fleet.
   void OnRemoved(const std::string& node);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -12,7 +11,8 @@ namespace fabric::control {
 namespace {
 
 constexpr std::size_t kPairsOfPortMin = 3;
-constexpr double kNormal = 1.4826;  // Standard deviation of a normal variable / its MAD
+constexpr int kRunsOfItsPairsMin = 3;  // Past values of a pair that confirms the drift of a port
+constexpr double kNormal = 1.4826;     // Standard deviation of a normal variable / its MAD
 constexpr double kDeviationsMin = 6;
 constexpr double kVariationMin = 0.01;  // Relative; measurements are not more exact
 constexpr double kBandwidthEffect = 0.10;
@@ -148,6 +148,26 @@ Known ByName(const google::protobuf::RepeatedPtrField<v1::FigureSeries>& all) {
   return known;
 }
 
+// The median of the port's pairs is worse than their own past, too. Without enough known pairs
+// the port is not judged, unless the record has no room for all pairs.
+bool IsWorseWithItsPairs(const Measure& measure, const v1::ProbePort& port, const RunFigures& run,
+                         const v1::ScheduleRecord& record, const Known& known) {
+  const std::string name = PortName(port);
+  std::vector<double> worse;
+  for (const auto& [pair_name, pair] : run.pairs()) {
+    const std::optional<double>& now = pair.figures.*measure.now;
+    const auto past = known.find(pair_name);
+    if (!now || past == known.end()) continue;
+    if (PortName(pair.from) != name && PortName(pair.to) != name) continue;
+    const Series& values = (past->second->*measure.past)();
+    if (values.size() < kRunsOfItsPairsMin) continue;
+    const double median = MedianOf({values.begin(), values.end()});
+    if (median > 0) worse.push_back((measure.more_is_better ? 1 : -1) * (median - *now) / median);
+  }
+  if (worse.size() >= kPairsOfPortMin) return MedianOf(std::move(worse)) >= measure.effect;
+  return static_cast<std::size_t>(record.pairs_size()) >= kDriftSeriesMax;
+}
+
 void SetPort(const std::string& name, const v1::ProbePort& port, v1::Suspect& suspect) {
   suspect.set_kind(v1::SUSPECT_KIND_PORT);
   suspect.set_name(name);
@@ -252,7 +272,8 @@ std::vector<v1::Suspect> Drifts(const RunFigures& run, const v1::ScheduleRecord&
       const auto past = known_ports.find(name);
       if (past == known_ports.end() || drifted.contains(name)) continue;
       auto suspect = DriftOf(measure, now, *past->second, usual, figures.size());
-      if (!suspect) continue;
+      if (!suspect || !IsWorseWithItsPairs(measure, ports.at(name), run, record, known_pairs))
+        continue;
       SetPort(name, ports.at(name), *suspect);
       drifted.insert(name);
       suspects.push_back(*std::move(suspect));
@@ -282,6 +303,24 @@ std::vector<v1::Suspect> Drifts(const RunFigures& run, const v1::ScheduleRecord&
     }
   }
   return suspects;
+}
+
+std::set<std::string> Compared(const RunFigures& run, const v1::ScheduleRecord& record) {
+  const Known known_ports = ByName(record.ports());
+  const Known known_pairs = ByName(record.pairs());
+  std::set<std::string> names;
+  for (const Measure& measure : kMeasures) {
+    const auto add = [&](const std::string& name, const RunFigures::Figures& figures,
+                         const Known& known) {
+      const auto past = known.find(name);
+      if (figures.*measure.now && past != known.end() &&
+          (past->second->*measure.past)().size() >= kDriftRunsMin)
+        names.insert(name);
+    };
+    for (const auto& [name, figures] : run.Ports()) add(name, figures, known_ports);
+    for (const auto& [name, pair] : run.pairs()) add(name, pair.figures, known_pairs);
+  }
+  return names;
 }
 
 void AddRun(const RunFigures& run, const std::vector<v1::Suspect>& drifted,

@@ -2,12 +2,14 @@
 //
 // A port's figure is the median over its pairs. It drifts if it is worse than the median of its
 // past by more than a minimum effect, by several times the usual variation (of its own past, or of
-// all series if that is more), and worse than each past value. A pair has to do so in two runs in
-// sequence. So a noisy figure gives no alarm.
+// all series if that is more), and worse than each past value. Its pairs have to be worse than
+// their own past too: in a run with other pairs (busy ports are left out) the median differs. A
+// pair has to do so in two runs in sequence. So a noisy figure gives no alarm.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,9 @@ class RunFigures {
 // Ports and pairs whose figures drifted in this run, against the record. A pair of a port that
 // drifted is left out. If a third of the ports drifted, they are one suspect: the fabric.
 std::vector<v1::Suspect> Drifts(const RunFigures& run, const v1::ScheduleRecord& record);
+
+// Names of the ports and pairs that this run compares with their past. Others keep their findings.
+std::set<std::string> Compared(const RunFigures& run, const v1::ScheduleRecord& record);
 
 // Adds the run to the record, within its bounds. Figures of parts that drifted are not added: they
 // would become usual.

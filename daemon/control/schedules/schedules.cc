@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -97,7 +98,7 @@ Result<v1::Schedule> Schedules::Remove(const std::string& id) {
         outbox_.store().Durably([&](store::Store& store) { return store.DeleteSchedule(id); }));
     v1::Schedule removed = at->second.record.schedule();
     known_.erase(at);
-    located_.TakeDrift({.located_by = Format("schedule {}", id), .show_command = {}}, {}, {});
+    located_.ForgetDrift(Format("schedule {}", id));
     return removed;
   }
   return NoSuch("schedule", id, ids);
@@ -194,9 +195,11 @@ void Schedules::End(Known& known, const v1::Campaign& campaign, Moment now) {
   *schedule.mutable_runs()->rbegin()->mutable_ended_at() = ToProto(now.wall);
   if (campaign.state() == v1::CAMPAIGN_STATE_DONE) {
     const std::vector<v1::Suspect> drifted = Drifts(known.figures, known.record);
+    std::set<std::string> compared = Compared(known.figures, known.record);
     AddRun(known.figures, drifted, known.record);
     located_.TakeDrift({.located_by = Format("schedule {}", schedule.id()),
-                        .show_command = Format("fabricctl probe show {}", campaign.id())},
+                        .show_command = Format("fabricctl probe show {}", campaign.id()),
+                        .compared = std::move(compared)},
                        drifted, now);
   }
   known.campaign.clear();
