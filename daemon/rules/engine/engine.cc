@@ -105,7 +105,7 @@ RuleSet Engine::Run(const std::vector<NumberedRule>& rules, const fleet::NodeVie
 void Engine::JudgeSettings(std::uint32_t node) {
   Verdicts all = NoVerdicts();
   RuleSet passing = Run(settings_rules_, nodes_.at(node), missing_settings_, all);
-  peers_.Put(node, all, passing);
+  peers_.Put(node, missing_settings_, all, passing);
   missing_settings_.Report(all);
   coverage_.Put(node, nodes_.at(node), passing);
   findings_.Replace(outcomes_[node].settings, all);

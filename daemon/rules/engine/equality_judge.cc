@@ -11,7 +11,8 @@ namespace fabric::rules {
 namespace {
 
 // The value of most judged members, if more than half of all members have it: silent members break
-// a tie. nullptr otherwise. Members that cannot be compared with each other do not count against a
+// a tie, and unread values count against it, because they could be those of another value. nullptr
+// otherwise. Members that cannot be compared with each other do not count against a
 // value, so that with them the most frequent value is enough.
 ValueGroup* MajorityOf(const PeerGroup& group) {
   const bool needs_half = group.comparison->equality->incomparable == nullptr;
@@ -24,7 +25,7 @@ ValueGroup* MajorityOf(const PeerGroup& group) {
     majority = values.get();
     most = count;
   }
-  if (majority != nullptr && needs_half && 2 * majority->members.size() <= group.members)
+  if (majority != nullptr && needs_half && 2 * majority->members.size() <= group.all())
     return nullptr;
   return majority;
 }
@@ -83,7 +84,8 @@ void EqualityJudge::Judge(PeerGroup& group) {
   const std::size_t most = group.majority != nullptr ? group.majority->judged() : 0;
   const bool needs_half = group.comparison->equality->needs_absolute_majority;
   const JudgedMembers judged = JudgedOf(group);
-  if (judged.values <= 1 || (needs_half && 2 * most <= judged.members))
+  const std::size_t unread = group.all() - group.members;
+  if (judged.values <= 1 || (needs_half && 2 * most <= judged.members + unread))
     return PassAll(group, judged.members);
   if (group.majority == nullptr) return ReportTie(group);
   if (before != group.majority) group.basis.clear();
@@ -158,7 +160,7 @@ void EqualityJudge::ReportTie(PeerGroup& group) {
   const Comparison& comparison = *group.comparison;
   Verdicts out(comparison.rule->id, comparison.rule->severity);
   FailGroup(*comparison.equality, group.key, LargestValues(group), JudgedOf(group).values,
-            group.members, MembersOf(comparison, AllValues(group)), out);
+            group.all(), MembersOf(comparison, AllValues(group)), out);
   findings_.Replace(group.outcome, out);
 }
 
@@ -212,7 +214,7 @@ std::vector<ValueSummary> EqualityJudge::Summaries(PeerGroup& group,
 void EqualityJudge::ReportDeviating(PeerGroup& group) {
   const EqualityRule& equality = *group.comparison->equality;
   ValueGroup& majority = *group.majority;
-  std::string basis = Basis(equality, group.key, majority.members.size(), group.members);
+  std::string basis = Basis(equality, group.key, majority.members.size(), group.all());
   std::optional<Ref> example;
   if (equality.more != nullptr || equality.show_difference != nullptr)
     example = FirstOf(majority, nodes_, slots_);

@@ -115,6 +115,12 @@ bool MissingInputs::LacksNodeField(const Rule& rule) const {
   return std::ranges::find(lacking_, &rule) != lacking_.end();
 }
 
+bool MissingInputs::Lacks(const Rule& rule, const fleet::PortView* port) const {
+  return std::ranges::any_of(missing_, [&](const Missing& each) {
+    return each.rule == &rule && (each.member.port == nullptr || each.member.port == port);
+  });
+}
+
 // Equal for ports that lack a field for the same reason, in one gap or in one for each of them.
 MissingInputs::Cause MissingInputs::CauseOf(const Missing& missing) {
   return {missing.rule, missing.info,

@@ -25,6 +25,8 @@ class MissingInputs {
   void Find(const fleet::NodeView& node);
   // The rule misses a field of the node as a whole: it cannot pass.
   bool LacksNodeField(const Rule& rule) const;
+  // The rule misses a field of the member of that node, or of the node as a whole.
+  bool Lacks(const Rule& rule, const fleet::PortView* port) const;
   // Adds an UNKNOWN for each rule and member, or one for the node where several ports lack a field
   // for the same reason.
   // `all`: the verdicts of the rules on this node. A rule that has a finding about the member needs

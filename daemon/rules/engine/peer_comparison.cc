@@ -24,6 +24,15 @@ std::optional<Value> SilentValueOf(const Comparison& comparison, const Member& m
   return equality.value({.node = member.node, .port = &up});
 }
 
+// The member takes part, and its value could not be read. A profile decides without peers.
+bool IsUnread(const Comparison& comparison, const Member& member, const MissingInputs& missing) {
+  if (comparison.equality == nullptr) return false;
+  const fleet::Expectation& expectation = member.expectation();
+  const bool expects = comparison.equality->expected != nullptr && !expectation.profile.empty() &&
+                       comparison.equality->expected(expectation.values);
+  return !expects && missing.Lacks(*comparison.rule, member.port);
+}
+
 }  // namespace
 
 PeerComparison::PeerComparison(const NodeIndex& nodes, FindingTable& findings)
@@ -51,8 +60,9 @@ void PeerComparison::Add(Comparison comparison, GroupFunction group) {
   of_kind.push_back(&comparisons_.emplace_back(std::move(comparison)));
 }
 
-void PeerComparison::Put(std::uint32_t node, Verdicts& out, RuleSet& passing) {
-  const ByProfile by_profile{.verdicts = out, .passing = passing};
+void PeerComparison::Put(std::uint32_t node, const MissingInputs& missing, Verdicts& out,
+                         RuleSet& passing) {
+  const ByProfile by_profile{.missing = missing, .verdicts = out, .passing = passing};
   PutNode(node, &by_profile);
 }
 
@@ -128,13 +138,21 @@ void PeerComparison::PutMember(const Ref& ref, std::vector<Comparison*>& compari
     if (out != nullptr) value = ValueOf(*comparison, member, *out);
     const bool silent = !value;
     if (silent) value = SilentValueOf(*comparison, member, out == nullptr);
-    if (!value || !GroupOf(*comparison, member)) {
+    const bool unread = !value && out != nullptr && IsUnread(*comparison, member, out->missing);
+    if ((!value && !unread) || !GroupOf(*comparison, member)) {
       if (slot.group != nullptr) Leave(ref, slot);
       continue;
     }
     const Group& key = *GroupOf(*comparison, member);
-    if (slot.group != nullptr && slot.silent == silent && slot.group->value == *value &&
-        slot.group->peers->key == key) {
+    const bool same =
+        slot.group != nullptr && slot.group->unread == unread && slot.group->peers->key == key;
+    if (unread) {
+      if (same) continue;
+      if (slot.group != nullptr) Leave(ref, slot);
+      Join(UnreadIn(GroupIn(*comparison, key)), ref, true, slot);
+      continue;
+    }
+    if (same && slot.silent == silent && slot.group->value == *value) {
       Touch(*slot.group, ref);
       continue;
     }
@@ -184,6 +202,14 @@ ValueGroup& PeerComparison::ValuesIn(PeerGroup& group, const Value& value) {
   return *group.values.emplace(own_value, std::move(values)).first->second;
 }
 
+ValueGroup& PeerComparison::UnreadIn(PeerGroup& group) {
+  if (group.unread) return *group.unread;
+  group.unread = std::make_unique<ValueGroup>();
+  group.unread->peers = &group;
+  group.unread->unread = true;
+  return *group.unread;
+}
+
 void PeerComparison::Wait(PeerGroup& group) {
   if (!std::exchange(group.waiting, true)) waiting_.push_back(&group);
 }
@@ -196,13 +222,14 @@ void PeerComparison::Join(ValueGroup& values, const Ref& ref, bool silent, Slot&
   values.members.push_back(ref);
   values.silent += silent ? 1 : 0;
   if (!silent && values.first && nodes_.Before(ref, *values.first)) values.first = ref;
+  group.members_changed = true;
+  Wait(group);
+  if (values.unread) return;
   ++group.members;
   group.size_bound = std::max(group.size_bound, values.members.size());
   if (group.largest == nullptr || values.members.size() > group.largest->members.size())
     group.largest = &values;
-  group.members_changed = true;
   if (group.judged) group.touched.push_back(ref);
-  Wait(group);
 }
 
 void PeerComparison::Leave(const Ref& ref, Slot& slot) {
@@ -221,9 +248,10 @@ void PeerComparison::Leave(const Ref& ref, Slot& slot) {
   values.silent -= slot.silent ? 1 : 0;
   slot = {};
   if (values.first == ref) values.first.reset();
-  --group.members;
   group.members_changed = true;
   Wait(group);
+  if (values.unread) return;
+  --group.members;
   if (!values.members.empty()) return;
   if (group.majority == &values) group.majority = nullptr;
   if (group.largest == &values) group.largest = nullptr;
@@ -257,7 +285,7 @@ void PeerComparison::Remove(std::uint32_t node) {
 
 void PeerComparison::CloseEmptyGroups() {
   std::erase_if(waiting_, [&](PeerGroup* group) {
-    if (group->members > 0) return false;
+    if (group->all() > 0) return false;
     findings_.Drop(group->outcome);
     Comparison& comparison = *group->comparison;
     comparison.summaries_changed = true;

@@ -15,6 +15,7 @@
 #include "daemon/rules/engine/equality_judge.h"
 #include "daemon/rules/engine/finding_table.h"
 #include "daemon/rules/engine/group_rule_judge.h"
+#include "daemon/rules/engine/missing_inputs.h"
 #include "daemon/rules/engine/node_index.h"
 #include "daemon/rules/engine/peer_groups.h"
 
@@ -29,7 +30,8 @@ class PeerComparison {
 
   // The node is new or has changed. Adds the verdicts by a profile, which do not depend on peers,
   // and the rules with such a pass.
-  void Put(std::uint32_t node, Verdicts& out, RuleSet& passing);
+  // `missing`: what the rules miss on the node.
+  void Put(std::uint32_t node, const MissingInputs& missing, Verdicts& out, RuleSet& passing);
   // The node is lost: its last values still break ties between others.
   void PutSilent(std::uint32_t node);
   void Remove(std::uint32_t node);
@@ -51,6 +53,7 @@ class PeerComparison {
   void Add(Comparison comparison, GroupFunction group);
   // Verdicts by a profile, and the rules with a pass.
   struct ByProfile {
+    const MissingInputs& missing;
     Verdicts& verdicts;
     RuleSet& passing;
   };
@@ -64,6 +67,7 @@ class PeerComparison {
                                const Value& value);
   static PeerGroup& GroupIn(Comparison& comparison, const Group& key);
   static ValueGroup& ValuesIn(PeerGroup& group, const Value& value);
+  static ValueGroup& UnreadIn(PeerGroup& group);
   void Join(ValueGroup& values, const Ref& ref, bool silent, Slot& slot);
   void Leave(const Ref& ref, Slot& slot);
   void Touch(ValueGroup& values, const Ref& ref);

@@ -31,6 +31,7 @@ struct ValueGroup {
   std::vector<Ref> members;
   std::optional<Ref> first;  // Of the judged members, by name; no value: not known
   std::size_t silent = 0;    // Members that are not judged
+  bool unread = false;       // PeerGroup::unread
 
   std::size_t judged() const { return members.size() - silent; }
 };
@@ -39,7 +40,8 @@ struct Slot {
   ValueGroup* group = nullptr;  // nullptr: the member does not take part
   std::uint32_t index = 0;      // In ValueGroup::members
   bool passed = false;          // By a group rule
-  // Of an equality rule: breaks a tie, but is not judged. The node is lost, or the port is down.
+  // Of an equality rule: is not judged. It breaks a tie if the node is lost or the port is down; an
+  // unread value can be any.
   bool silent = false;
 };
 
@@ -72,7 +74,10 @@ struct PeerGroup {
   std::string like;  // That `key` borrows
   Group key;
   std::unordered_map<Value, std::unique_ptr<ValueGroup>, HashValue> values;
-  std::size_t members = 0;
+  std::size_t members = 0;  // Of `values`
+  // Of an equality rule: members whose value could not be read. nullptr: none so far.
+  std::unique_ptr<ValueGroup> unread;
+  std::size_t all() const { return members + (unread ? unread->members.size() : 0); }
 
   // Changes since the last judgment.
   bool waiting = false;

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/rules/engine/engine.h"
+#include "daemon/rules/facts.h"
+#include "proto/names.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
@@ -44,6 +47,57 @@ TEST(PfcEqualOnRail, ReportsTheRailWithoutAMajority) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.subject().scope(), v1::SCOPE_RAIL);
   EXPECT_EQ(finding.title(), "values of PFC enabled priorities differ: none on n2; 3 on n1");
+}
+
+void HidePfc(v1::NodeSnapshot& node, std::uint32_t rail) {
+  testing::NetdevOf(node, rail).mutable_dcb()->clear_pfc();
+}
+
+TEST(PfcEqualOnRail, NamesNoNodeWhereAnUnreadOneCouldChangeTheMajority) {
+  auto nodes = Nodes(4, testing::LabNode);
+  testing::SetPfc(nodes[2], 1, 0x18);
+  HidePfc(nodes[3], 1);
+  const v1::Finding tied = TheFailure(nodes);
+  EXPECT_EQ(tied.subject().scope(), v1::SCOPE_RAIL);
+  EXPECT_EQ(tied.title(), "PFC enabled priorities not the same: 3 on n1, n2; 3,4 on n3");
+  EXPECT_THAT(tied.evidence(0).basis(), HasSubstr("2 of 4 nodes on rail 1, no majority"));
+
+  nodes = Nodes(5, testing::LabNode);
+  testing::SetPfc(nodes[2], 1, 0x18);
+  HidePfc(nodes[4], 1);
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "PFC enabled priorities 3,4, expected 3 (3 of 5 nodes on rail 1)")
+      << "the fifth node cannot change that";
+}
+
+TEST(PfcEqualOnRail, JudgesAgainWhenAValueCanBeReadAgain) {
+  const auto subject = [](Engine& engine) {
+    std::string text;
+    for (const v1::Finding& finding : engine.All().findings)
+      if (finding.rule() == "pfc_equal_on_rail" && finding.verdict() == v1::VERDICT_FAIL)
+        text += SubjectName(finding.subject()) + " ";
+    return text;
+  };
+  auto nodes = Nodes(4, testing::LabNode);
+  testing::SetPfc(nodes[2], 1, 0x18);
+  fleet::Fleet fleet;
+  Engine engine;
+  const auto put = [&](const v1::NodeSnapshot& node) { engine.Put(fleet.Put(node, {})); };
+  for (const v1::NodeSnapshot& node : nodes) put(node);
+  EXPECT_EQ(subject(engine), "n3/rxe1/1 ");
+  v1::NodeSnapshot hidden = nodes[3];
+  HidePfc(hidden, 1);
+  put(hidden);
+  EXPECT_EQ(subject(engine), "rail 1 ");
+  put(nodes[3]);
+  EXPECT_EQ(subject(engine), "n3/rxe1/1 ");
+  put(hidden);
+  engine.Remove("n1");
+  engine.Remove("n2");
+  engine.Remove("n3");
+  EXPECT_EQ(subject(engine), "");
+  engine.Remove("n4");
+  EXPECT_EQ(subject(engine), "");
 }
 
 TEST(PfcEqualOnRail, ComparesEveryPortWithAProfile) {
