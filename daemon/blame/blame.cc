@@ -45,7 +45,11 @@ constexpr std::size_t FewOf(std::size_t endpoints) {
 
 // A component can be lossy, slow and late at once: report the worst.
 void Merge(const v1::Suspect& other, v1::Suspect& suspect) {
-  if (suspect.direction() == v1::DIRECTION_UNSPECIFIED) suspect.set_direction(other.direction());
+  // Of the few flows on one path of a leaf, those of another channel can have one direction by
+  // chance.
+  const bool of_path = suspect.kind() == v1::SUSPECT_KIND_UPLINK;
+  if (suspect.direction() == v1::DIRECTION_UNSPECIFIED && !of_path)
+    suspect.set_direction(other.direction());
   suspect.set_confidence(std::max(suspect.confidence(), other.confidence()));
   if (other.has_latency_ratio()) suspect.set_latency_ratio(other.latency_ratio());
   for (const std::string& evidence : other.evidence())
@@ -140,6 +144,53 @@ struct Judgement {
   double unexplained_loss = 0;  // Fraction of all observations
 };
 
+bool IsBad(const Observation& seen, Channel channel) {
+  constexpr double kSlow = 0.87;
+  constexpr double kLate = 1.8;
+  if (channel == Channel::kLoss) return seen.failures > 0;
+  return channel == Channel::kSpeed ? seen.speed.value_or(1) < kSlow
+                                    : seen.latency.value_or(1) > kLate;
+}
+
+bool Measures(const Observation& seen, Channel channel) {
+  return channel == Channel::kLoss    ? seen.attempts > 0
+         : channel == Channel::kSpeed ? seen.speed.has_value()
+                                      : seen.latency.has_value();
+}
+
+// Faint loss of one path of a leaf looks like fainter loss of all paths: most flows lose no packet.
+// Another channel that is bad for some flows shows which it is, if the same flows lose packets.
+std::uint8_t ExtentOf(const ObservationPaths& paths, const Fault& all, const Fault& some) {
+  constexpr std::size_t kFlowsMin = 3;
+  constexpr double kSame = 0.75;
+  const Hypothesis& hypothesis = all.candidates[0].hypothesis;
+  const auto same = std::ranges::find_if(some.candidates, [&](const Candidate& candidate) {
+    return candidate.hypothesis.component == hypothesis.component;
+  });
+  if (same == some.candidates.end() || same->hypothesis.fit.share == 0) return 0;
+  std::size_t measured = 0;
+  std::size_t bad = 0;
+  for (const std::uint32_t i : all.observations) {
+    const Observation& seen = paths.observations()[i];
+    if (!Measures(seen, some.channel)) continue;
+    ++measured;
+    bad += IsBad(seen, some.channel) ? 1 : 0;
+  }
+  const bool is_same =
+      measured >= kFlowsMin && static_cast<double>(bad) >= kSame * static_cast<double>(measured);
+  return is_same ? same->hypothesis.fit.share : 0;
+}
+
+void SetExtents(const ObservationPaths& paths, std::vector<Fault>& faults) {
+  for (Fault& fault : faults) {
+    Hypothesis& hypothesis = fault.candidates[0].hypothesis;
+    if (hypothesis.component.kind != ComponentKind::kUplink) continue;
+    for (const Fault& other : faults)
+      if (hypothesis.fit.share == 0 && other.channel != fault.channel)
+        hypothesis.fit.share = ExtentOf(paths, fault, other);
+  }
+}
+
 Judgement JudgeAll(const ObservationPaths& paths, std::span<const ChannelLikelihoods> channels,
                    const CounterEvidence& counters) {
   Judgement judgement;
@@ -154,6 +205,7 @@ Judgement JudgeAll(const ObservationPaths& paths, std::span<const ChannelLikelih
     judgement.suspicious.insert(judgement.suspicious.end(), found.suspicious.begin(),
                                 found.suspicious.end());
   }
+  SetExtents(paths, judgement.faults);
   // Drop undecided faults with a candidate that another channel decided.
   std::erase_if(judgement.faults, [&](const Fault& fault) {
     return !fault.decided &&

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/hash.h"
+#include "daemon/blame/path_flows.h"
 
 namespace fabric::blame {
 namespace {
@@ -271,6 +272,34 @@ bool Scorer::Explains(const Hypothesis& hypothesis, std::uint32_t observation) c
   return std::log(share / (1 - share)) + levels_.Gain(observation, hypothesis.fit.level) > 0;
 }
 
+// A path of a leaf or spine, with flows that keep their path.
+void Scorer::AddPathFlows(const Component& component, Cluster through, Fit& best) const {
+  if (component.kind != ComponentKind::kUplink && component.kind != ComponentKind::kSpine) return;
+  if (SharesOf(component) == 0) return;
+  const PathFlowsFit fit = FitPathFlows(paths_, levels_, through, kShares, transient_);
+  if (!fit.any) return;
+  for (std::size_t share = 1; share < kShares.size(); ++share) {
+    for (std::size_t worse = 0; worse < kWorse; ++worse) {
+      const double score = fit.score[share][worse];
+      Take(score, score - fit.by_host, worse + 1, share, best);
+    }
+  }
+}
+
+void Scorer::Take(double score, double against_chance, std::size_t level, std::size_t share,
+                  Fit& best) {
+  const bool same_extent = (share == 0) == (best.share == 0);
+  if (score <= best.score) {
+    if (!same_extent) best.other_extent = std::max(best.other_extent, score);
+    return;
+  }
+  best.other_extent = same_extent ? best.other_extent : best.score;
+  best.score = score;
+  best.against_chance = against_chance;
+  best.level = static_cast<std::uint8_t>(level);
+  best.share = static_cast<std::uint8_t>(share);
+}
+
 Fit Scorer::BestFit(const Component& component, Direction direction, Cluster through) {
   const ComponentTraits traits = TraitsOf(component.kind);
   const auto observations = paths_.observations();
@@ -286,18 +315,16 @@ Fit Scorer::BestFit(const Component& component, Direction direction, Cluster thr
   for (std::size_t n = 0; n < SharesOf(component); ++n) {
     const std::size_t share = traits.first_share + n;
     for (std::size_t worse = 0; worse < kWorse; ++worse) {
-      if (total.score[share][worse] <= best.score) continue;
-      best = {total.score[share][worse], total.against_chance[share][worse],
-              static_cast<std::uint8_t>(worse + 1), static_cast<std::uint8_t>(share)};
+      Take(total.score[share][worse], total.against_chance[share][worse], worse + 1, share, best);
     }
   }
   for (std::size_t worse = 0; worse < kWorse; ++worse)
-    if (component.kind == ComponentKind::kPort && SharesOf(component) > kHalf &&
-        total.half[worse] > best.score)
-      best = {total.half[worse], total.half_against_chance[worse],
-              static_cast<std::uint8_t>(worse + 1), kHalf};
+    if (component.kind == ComponentKind::kPort && SharesOf(component) > kHalf)
+      Take(total.half[worse], total.half_against_chance[worse], worse + 1, kHalf, best);
+  AddPathFlows(component, through, best);
   const double prior = LogPrior(component) + LogPriorOf(direction);
   best.score += prior + counters_.LogOdds(component, levels_.channel());
+  best.other_extent += prior + counters_.LogOdds(component, levels_.channel());
   best.against_chance += prior;
   return best;
 }

@@ -31,6 +31,8 @@ struct Fit {
   // Log odds for comparison with chance: all probes of a node in one round count as one event, and
   // counters are not included.
   double against_chance = -1e18;
+  // The best score with the other extent: some flows instead of all, or all instead of some.
+  double other_extent = -1e18;
   std::uint8_t level = 0;
   std::uint8_t share = 0;  // Index into kShares
 };
@@ -40,6 +42,12 @@ struct Hypothesis {
   Direction direction = Direction::kBoth;
   Fit fit;
 };
+
+// One path and all paths of a leaf are different suspects: the odds of the other one, to `top`.
+inline double OddsOfOtherExtent(const Hypothesis& hypothesis, double top) {
+  if (hypothesis.component.kind != ComponentKind::kUplink) return 0;
+  return std::exp(hypothesis.fit.other_extent - top);
+}
 
 // Borrows its arguments. Uses the current levels of `levels`.
 class Scorer {
@@ -108,6 +116,9 @@ class Scorer {
   void AddByHost(const Add& add);
   void AddHalf(Total& total);  // Of round_pairs_
   void AddRound(const Component& component, Cluster round, Total& total);
+  void AddPathFlows(const Component& component, Cluster through, Fit& best) const;
+  static void Take(double score, double against_chance, std::size_t level, std::size_t share,
+                   Fit& best);
   Fit BestFit(const Component& component, Direction direction, Cluster through);
   double TransientDiscount(double most) const;
 

@@ -366,7 +366,7 @@ std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
     if (Best(directions).fit.score > top) against_chance = AgainstChance(directions);
     top = std::max(top, Best(directions).fit.score);
   }
-  double sum = std::exp(-against_chance);  // Odds of chance
+  double sum = std::exp(-against_chance) + OddsOfOtherExtent(chosen_[index], top);
   if (const auto split = as_uplinks_.find(chosen_[index].component); split != as_uplinks_.end())
     sum += std::exp(split->second);
   if (MayShareItsPaths(chosen_[index]))

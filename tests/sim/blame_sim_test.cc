@@ -39,6 +39,7 @@ TEST(BlameSim, ConfidenceIsHowOftenAnAccusationIsRight) {
   constexpr double kBrierMax = 0.01;
   constexpr double kErrorMax = 0.05;
   constexpr double kErrorSureMax = 0.01;
+  constexpr double kWorstMax = 0.99;  // Confidence of the surest wrong accusation
   const Stage stage({.name = "24x2", .nodes = 24, .rails = 2, .ports_per_leaf = 6, .spines = 4});
   Reliability reliability;
   std::string wrong;
@@ -56,6 +57,29 @@ TEST(BlameSim, ConfidenceIsHowOftenAnAccusationIsRight) {
   EXPECT_LE(unsure.Error(), kErrorMax) << reliability.Text() << wrong;
   EXPECT_LE(reliability.Between(0.99, 2).Error(), kErrorSureMax) << reliability.Text() << wrong;
   EXPECT_LE(reliability.Brier(), kBrierMax) << reliability.Text() << wrong;
+  EXPECT_LE(reliability.worst, kWorstMax) << reliability.Text() << wrong;
+}
+
+// Losses of one period of congestion are one event, and a flow keeps its path: neither makes an
+// accusation surer each time that it is seen again.
+TEST(BlameSim, CongestionThatComesAndGoesAccusesNoOtherPart) {
+  constexpr std::uint64_t kSeeds = 100;
+  const Stage stage({.name = "9x2", .nodes = 9, .rails = 2, .ports_per_leaf = 3, .spines = 4});
+  Reliability reliability;
+  std::uint32_t wrong = 0, faults = 0, named = 0;
+  std::string text;
+  for (std::uint64_t seed = 9001; seed <= 9000 + kSeeds; ++seed) {
+    const Outcome outcome = Play(stage, Named("uplink_congested_at_times"), {.seed = seed});
+    reliability.Add(outcome.accusations);
+    wrong += outcome.suspects - outcome.right;
+    faults += outcome.faults;
+    named += outcome.named;
+    if (outcome.suspects > outcome.right) text += Format("seed {}\n{}", seed, outcome.text);
+  }
+  EXPECT_EQ(wrong, 0U) << text;
+  EXPECT_EQ(reliability.worst, 0) << reliability.Text();
+  EXPECT_GE(named, 0.75 * faults) << "of " << faults;
+  EXPECT_LE(reliability.Brier(), 0.005) << reliability.Text();
 }
 
 // Nine nodes under three leaves: few paths distinguish the suspects. An accusation is right, or the
