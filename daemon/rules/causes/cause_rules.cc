@@ -72,6 +72,8 @@ constexpr Rules kOtherTopology = {"pci_topology_equal"};
 constexpr Rules kKernelParameters = {"kernel_command_line_equal"};
 constexpr Rules kIommuOfNode = {"iommu_equal"};
 constexpr Rules kRefusedModules = {"log_modules_fit"};
+constexpr Rules kSafeMode = {"log_nic_starts_completely"};
+constexpr Rules kMissingDevices = {"rdma_card_has_device", "rdma_device_present"};
 constexpr Rules kMissingModules = {"peermem_loaded", "peermem_bound", "rdma_card_has_device",
                                    "rdma_device_present"};
 
@@ -272,6 +274,10 @@ constexpr CauseRule kCauseRules[] = {
      .where = Where::kNode,
      .causes = kKernelParameters,
      .effects = kIommuOfNode},
+    {.why = "A NIC in safe mode has no RDMA device",
+     .where = Where::kNode,
+     .causes = kSafeMode,
+     .effects = kMissingDevices},
     {.why = "A module that the kernel refuses to load is missing",
      .where = Where::kNode,
      .causes = kRefusedModules,

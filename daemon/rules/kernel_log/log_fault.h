@@ -29,6 +29,7 @@ struct LogFault {
   std::vector<v1::Remedy> (*remedies)(const LogPlace&) = nullptr;
   // Whether a line that matches is a fault on this node; nullptr: always.
   bool (*applies)(const fleet::NodeView& node, const v1::KernelLogLine& line) = nullptr;
+  bool without_ports = false;  // Also judges nodes without RDMA ports.
 };
 
 // One finding for each device that lines of the last day name. A node with a log and without such
