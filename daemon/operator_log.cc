@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "daemon/access/audit_entry.h"
+#include "proto/events.h"
+#include "proto/labels.h"
 #include "proto/names.h"
 #include "proto/node_actions.h"
 
@@ -24,6 +26,11 @@ std::string NodeText(const v1::NodeSummary& node) {
   return Format("node {} connected: {} of {} ports ACTIVE, agent {}", node.name(),
                 node.ports_active(), node.ports(),
                 node.agent_version().empty() ? "of unknown version" : node.agent_version());
+}
+
+std::string LabelsChangeText(const v1::NodeSummary& node) {
+  const std::string labels = LabelsText(node.labels());
+  return Format("node {} has the labels {}", node.name(), labels.empty() ? "(none)" : labels);
 }
 
 // "opened" or "resolved"; empty for other changes.
@@ -58,9 +65,9 @@ std::string CampaignText(const v1::Campaign& campaign) {
 
 void OperatorLog::OnEvent(const v1::Event& event) {
   if (event.has_node()) {
-    const bool lost = event.node().state() == v1::NODE_STATE_LOST;
+    const bool lost = event.node().state() == v1::NODE_STATE_LOST && !IsLabelChange(event);
     Add({lost ? log::Level::kWarning : log::Level::kInfo,
-         NodeText(event.node()),
+         IsLabelChange(event) ? LabelsChangeText(event.node()) : NodeText(event.node()),
          {{"node", event.node().name()}}});
   } else if (event.has_finding()) {
     const v1::Finding& finding = event.finding();

@@ -26,4 +26,10 @@ bool IsAbout(const v1::Event& event, const NodeSet& nodes) {
          AffectsOneOf(event.finding(), nodes);
 }
 
+bool IsLabelChange(const v1::Event& event) {
+  const google::protobuf::Timestamp& since = event.node().state_since();
+  return event.has_at() && event.node().has_state_since() &&
+         (since.seconds() != event.at().seconds() || since.nanos() != event.at().nanos());
+}
+
 }  // namespace fabric

@@ -253,14 +253,14 @@ class JsonWriter {
 
  private:
   Status WriteMap(const Message& message, const FieldDescriptor& map, std::size_t depth) {
-    out_ += '{';
     bool first = true;
-    for (const Message* const entry : EntriesOf(message, map)) {
+    out_ += '{';
+    for (const auto& [key, entry] : MapEntries(message, map)) {
       Separate(first, depth + 1);
       first = false;
-      AppendQuoted(KeyOf(*entry), Escapes::kJson, out_);
+      AppendString(key, Escapes::kJson, out_);
       out_ += indented_ ? ": " : ":";
-      RETURN_IF_ERROR(WriteValue({*entry, *entry->GetDescriptor()->map_value()}, depth + 1, {}));
+      RETURN_IF_ERROR(WriteValue({*entry, *map.message_type()->map_value()}, depth + 1, {}));
     }
     if (!first) NewLine(depth);
     out_ += '}';
@@ -330,13 +330,13 @@ class YamlWriter {
 
  private:
   Status WriteMap(const Message& message, const FieldDescriptor& map, std::size_t depth) {
-    const std::vector<const Message*> entries = EntriesOf(message, map);
+    const auto entries = MapEntries(message, map);
     out_ += entries.empty() ? " {}\n" : "\n";
-    for (const Message* const entry : entries) {
+    for (const auto& [key, entry] : entries) {
       out_.append(2 * (depth + 1), ' ');
-      AppendString(KeyOf(*entry), Escapes::kYaml, out_);
+      AppendString(key, Escapes::kYaml, out_);
       out_ += ':';
-      RETURN_IF_ERROR(WriteMember({*entry, *entry->GetDescriptor()->map_value()}, depth + 1));
+      RETURN_IF_ERROR(WriteMember({*entry, *map.message_type()->map_value()}, depth + 1));
     }
     return {};
   }

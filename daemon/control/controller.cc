@@ -153,6 +153,7 @@ Status Controller::Load(Moment now) {
   ASSIGN_OR_RETURN(const std::vector<v1::ScheduleRecord> schedules, store.Schedules());
   ASSIGN_OR_RETURN(std::vector<v1::NodeAction> node_actions, store.NodeActions());
   ASSIGN_OR_RETURN(std::vector<v1::SubnetHistory> subnet_histories, store.SubnetHistories());
+  ASSIGN_OR_RETURN(const auto labels, store.NodeLabels());
   std::set<std::string> names;
   for (auto& [snapshot, memory] : nodes) {
     // From an earlier version, or a file that was changed by hand.
@@ -175,6 +176,7 @@ Status Controller::Load(Moment now) {
       state_->options.lost_after,
       std::min<Duration>(kAwaitNode * static_cast<Duration::rep>(names.size()), kAwaitMax));
   state_->evaluator.Await(std::move(names), now.steady + patience);
+  state_->labels.Restore(labels);
   state_->located.Restore(findings);
   state_->findings.Restore(std::move(findings), std::move(silences), now);
   state_->subnet_histories.Restore(std::move(subnet_histories));
@@ -363,8 +365,7 @@ void Controller::OnGone(SessionId id, const std::string& reason, Moment now) {
 }
 
 void Controller::PublishNode(const std::string& node, Moment now) {
-  const v1::NodeSummary summary =
-      Summarize(*state_->fleet.Find(node), state_->findings.FailingOn(node));
+  const v1::NodeSummary summary = state_->SummaryOf(*state_->fleet.Find(node));
   state_->outbox.Publish(now, [&](v1::Event& event) { *event.mutable_node() = summary; });
 }
 

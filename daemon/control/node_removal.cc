@@ -13,11 +13,12 @@ Result<v1::NodeSummary> RemoveNode(State& state, const std::string& name, const 
                                    Moment now) {
   RETURN_IF_ERROR(
       state.outbox.store().Durably([&](store::Store& store) { return store.DeleteNode(name); }));
-  v1::NodeSummary removed = Summarize(*state.fleet.Find(name), state.findings.FailingOn(name));
+  v1::NodeSummary removed = state.SummaryOf(*state.fleet.Find(name));
   removed.set_state(v1::NODE_STATE_REMOVED);
   *removed.mutable_state_since() = ToProto(now.wall);
   if (!reason.empty()) removed.set_lost_reason(reason);
   state.history.Forget(name);
+  state.labels.Remove(name);
   state.evaluator.OnRemoved(name);
   state.located.OnRemoved(name);
   state.fleet.Remove(name);

@@ -1,4 +1,5 @@
-// Removal of a node with everything that is kept about it: its snapshot, its findings, its history.
+// Removal of a node with everything that is kept about it: its snapshot, its findings, its history,
+// its labels.
 #pragma once
 
 #include <string>

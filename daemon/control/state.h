@@ -13,6 +13,7 @@
 #include "daemon/control/live_numbers.h"
 #include "daemon/control/mesh/mesh.h"
 #include "daemon/control/node_history.h"
+#include "daemon/control/node_labels.h"
 #include "daemon/control/options.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/probing/job_classes.h"
@@ -34,6 +35,8 @@ struct State {
   State(const State&) = delete;  // The parts refer to each other.
   State& operator=(const State&) = delete;
 
+  // With its labels and the number of its findings.
+  v1::NodeSummary SummaryOf(const fleet::NodeRecord& record) const;
   // Of one node. Zero without a topology, and for a lost node.
   // Those that agents read, and those from files.
   std::vector<v1::SubnetInfo> Subnets() const;
@@ -47,6 +50,7 @@ struct State {
   Outbox outbox;
   Sessions sessions;
   NodeHistory history;
+  NodeLabels labels;
   FindingRegistry findings;
   Evaluator evaluator;
   JobClasses job_classes;

@@ -3,6 +3,7 @@
 #include "daemon/control/fleet_numbers.h"
 #include "daemon/control/rule_infos.h"
 #include "daemon/control/state.h"
+#include "daemon/control/summaries.h"
 #include "proto/affected.h"
 #include "proto/timestamps.h"
 
@@ -40,6 +41,12 @@ std::vector<v1::SubnetInfo> State::Subnets() const {
   std::vector<v1::SubnetInfo> all = subnets.All();
   all.insert(all.end(), subnet_files.begin(), subnet_files.end());
   return all;
+}
+
+v1::NodeSummary State::SummaryOf(const fleet::NodeRecord& record) const {
+  v1::NodeSummary summary = Summarize(record, findings.FailingOn(record.name));
+  *summary.mutable_labels() = labels.Of(record.name);
+  return summary;
 }
 
 // Its cost does not depend on the size of the fleet.

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/otlp/attributes.h"
+#include "proto/events.h"
+#include "proto/labels.h"
 #include "proto/names.h"
 #include "proto/node_actions.h"
 #include "proto/timestamps.h"
@@ -26,8 +28,14 @@ class Describer {
  public:
   explicit Describer(LogRecord& record) : record_(record) { SetLevel(logs::SEVERITY_NUMBER_INFO); }
 
-  void Node(const v1::NodeSummary& node) {
+  void Node(const v1::NodeSummary& node, bool labels) {
     Attribute("node", node.name());
+    if (labels) {
+      Attribute("change", "labels");
+      const std::string text = LabelsText(node.labels());
+      Body(Format("node {} has the labels {}", node.name(), text.empty() ? "(none)" : text));
+      return;
+    }
     const bool lost = node.state() == v1::NODE_STATE_LOST;
     const char* const change =
         lost ? "lost" : (node.state() == v1::NODE_STATE_REMOVED ? "removed" : "connected");
@@ -169,7 +177,7 @@ LogRecord RecordOf(const v1::Event& event, WallTime now) {
   Describer to(record);
   to.Attribute("kind", event.kind());
   switch (event.body_case()) {
-    case v1::Event::kNode: to.Node(event.node()); break;
+    case v1::Event::kNode: to.Node(event.node(), IsLabelChange(event)); break;
     case v1::Event::kFinding: to.Finding(event.finding(), event); break;
     case v1::Event::kCampaign: to.Campaign(event.campaign()); break;
     case v1::Event::kPairResult: to.Pair(event.pair_result()); break;

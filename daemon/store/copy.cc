@@ -21,9 +21,10 @@ constexpr Duration kPatience = std::chrono::minutes(10);  // For one answer
 constexpr Duration kLeaseDuration = std::chrono::hours(1);
 
 constexpr std::array kCopiedTables = {
-    "nodes",         "findings",     "finding_history", "silences",         "campaigns",
-    "pair_results",  "certificates", "schedules",       "fact_logs",        "fact_changes",
-    "counter_marks", "days",         "numbers",         "subnet_histories", "node_actions"};
+    "nodes",     "findings",         "finding_history", "silences",
+    "campaigns", "pair_results",     "certificates",    "schedules",
+    "fact_logs", "fact_changes",     "counter_marks",   "days",
+    "numbers",   "subnet_histories", "node_actions",    "node_labels"};
 
 struct Column {
   std::string name;

@@ -30,10 +30,10 @@ constexpr std::string_view kLog = "-wal";
 constexpr std::string_view kRecovered = ".recovered";  // The new file, until it is complete
 
 // What people said comes first: a disk can become full.
-constexpr std::array kTables = {"silences",      "node_actions",    "findings",  "finding_history",
-                                "numbers",       "certificates",    "schedules", "campaigns",
-                                "nodes",         "pair_results",    "fact_logs", "fact_changes",
-                                "counter_marks", "subnet_histories"};
+constexpr std::array kTables = {"silences",        "node_actions",  "node_labels",     "findings",
+                                "finding_history", "numbers",       "certificates",    "schedules",
+                                "campaigns",       "nodes",         "pair_results",    "fact_logs",
+                                "fact_changes",    "counter_marks", "subnet_histories"};
 
 // Whether the file is a state file of fabricd by its header, or its header was zeroed, as after a
 // power failure.

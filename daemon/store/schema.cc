@@ -132,8 +132,16 @@ CREATE TABLE node_actions (
 );
 )";
 
+// Labels of nodes.
+constexpr const char* kVersion10 = R"(
+CREATE TABLE node_labels (
+  node TEXT PRIMARY KEY,
+  labels BLOB NOT NULL
+);
+)";
+
 constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
-                                  kVersion6, kVersion7, kVersion8, kVersion9};
+                                  kVersion6, kVersion7, kVersion8, kVersion9, kVersion10};
 static_assert(std::size(kSteps) == kSchemaVersion);
 
 constexpr std::int64_t kIncremental = 2;  // PRAGMA auto_vacuum

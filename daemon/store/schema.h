@@ -10,7 +10,7 @@
 namespace fabric::store {
 
 inline constexpr std::int32_t kApplicationId = 0x66616272;  // "fabr", in the file's header
-inline constexpr std::int32_t kSchemaVersion = 9;           // In user_version
+inline constexpr std::int32_t kSchemaVersion = 10;          // In user_version
 
 // Step i migrates version i to i + 1; an empty database has version 0. Written for SQLite;
 // postgres/postgres.cc translates the types.

@@ -15,93 +15,12 @@
 #include "daemon/store/retention.h"
 #include "daemon/store/row_size.h"
 #include "daemon/store/setting_changes.h"
+#include "daemon/store/sql_statements.h"
 #include "daemon/store/store.h"
 #include "proto/timestamps.h"
 
 namespace fabric::store {
 namespace {
-
-using Query = std::unique_ptr<SqlStatement>;
-
-struct Statements {
-  Query put_node, delete_node, put_finding, add_history, put_silence, put_campaign, add_result,
-      put_certificate, put_schedule, delete_schedule, put_node_action, delete_node_action,
-      put_subnet_history, delete_subnet_history;
-  Query nodes, open_findings, resolved_findings, findings_from, history, silences;
-  Query campaigns, results, certificates, schedules, node_actions, subnet_histories;
-};
-
-// Sequences ascend: appending there is what databases do best. They are assigned by the statement,
-// because PostgreSQL's own numbers also advance when an existing row is replaced.
-struct Row {
-  Query Statements::*statement;
-  const char* sql;
-};
-constexpr Row kStatements[] = {
-    {&Statements::put_node,
-     "INSERT INTO nodes VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO UPDATE SET "
-     "taken_at = excluded.taken_at, snapshot = excluded.snapshot, memory = excluded.memory"},
-    {&Statements::delete_node, "DELETE FROM nodes WHERE name = $1"},
-    {&Statements::put_finding,
-     "INSERT INTO findings VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET "
-     "open = excluded.open, changed_at = excluded.changed_at, finding = excluded.finding"},
-    {&Statements::add_history,
-     "INSERT INTO finding_history (sequence, id, resolved, changed_at, finding, record) VALUES ("
-     "(SELECT coalesce(max(sequence), 0) + 1 FROM finding_history), $1, $2, $3, $4, $5)"},
-    {&Statements::put_silence,
-     "INSERT INTO silences (id, until, silence) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET "
-     "until = excluded.until, silence = excluded.silence"},
-    {&Statements::put_campaign,
-     "INSERT INTO campaigns (sequence, id, campaign) VALUES ("
-     "(SELECT coalesce(max(sequence), 0) + 1 FROM campaigns), $1, $2) "
-     "ON CONFLICT (id) DO UPDATE SET campaign = excluded.campaign"},
-    {&Statements::add_result,
-     "INSERT INTO pair_results (sequence, campaign, ended_at, result) VALUES ("
-     "(SELECT coalesce(max(sequence), 0) + 1 FROM pair_results), $1, $2, $3)"},
-    {&Statements::put_certificate,
-     "INSERT INTO certificates (sequence, id, certificate) VALUES ("
-     "(SELECT coalesce(max(sequence), 0) + 1 FROM certificates), $1, $2) "
-     "ON CONFLICT (id) DO UPDATE SET certificate = excluded.certificate"},
-    {&Statements::put_schedule,
-     "INSERT INTO schedules VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET "
-     "schedule = excluded.schedule"},
-    {&Statements::delete_schedule, "DELETE FROM schedules WHERE id = $1"},
-    {&Statements::schedules, "SELECT id, schedule FROM schedules ORDER BY id"},
-    {&Statements::put_node_action,
-     "INSERT INTO node_actions VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET "
-     "action = excluded.action"},
-    {&Statements::delete_node_action, "DELETE FROM node_actions WHERE id = $1"},
-    {&Statements::node_actions, "SELECT id, action FROM node_actions ORDER BY id"},
-    {&Statements::put_subnet_history,
-     "INSERT INTO subnet_histories VALUES ($1, $2) ON CONFLICT (subnet) DO UPDATE SET "
-     "history = excluded.history"},
-    {&Statements::delete_subnet_history, "DELETE FROM subnet_histories WHERE subnet = $1"},
-    {&Statements::subnet_histories, "SELECT subnet, history FROM subnet_histories ORDER BY subnet"},
-    {&Statements::nodes, "SELECT name, snapshot, memory FROM nodes ORDER BY name"},
-    {&Statements::open_findings, "SELECT id, finding FROM findings WHERE open = 1 ORDER BY id"},
-    {&Statements::resolved_findings,
-     "SELECT id, finding FROM finding_history WHERE resolved = 1 ORDER BY sequence DESC LIMIT $1"},
-    {&Statements::findings_from,
-     "SELECT id, finding FROM findings WHERE id >= $1 AND substr(id, 1, length($1)) = $1 "
-     "ORDER BY id LIMIT $2"},
-    {&Statements::history,
-     "SELECT id, record, resolved, finding FROM finding_history WHERE id = $1 ORDER BY sequence"},
-    {&Statements::silences, "SELECT id, silence FROM silences ORDER BY id"},
-    {&Statements::campaigns, "SELECT id, campaign FROM campaigns ORDER BY sequence DESC LIMIT $1"},
-    {&Statements::results,
-     "SELECT sequence, result FROM pair_results WHERE campaign = $1 AND sequence > $2 "
-     "ORDER BY sequence LIMIT $3"},
-    {&Statements::certificates,
-     "SELECT id, certificate FROM certificates ORDER BY sequence DESC LIMIT $1"},
-};
-
-Result<Statements> MakeStatements(SqlDatabase& database) {
-  Statements statements;
-  for (const auto& [statement, sql] : kStatements) {
-    ASSIGN_OR_RETURN(statements.*statement, database.Make(sql));
-  }
-  return statements;
-}
 
 bool Decode(std::string_view bytes, google::protobuf::MessageLite& message) {
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
@@ -140,6 +59,7 @@ class SqlStore final : public Store {
   Status DeleteNode(const std::string& node) override {
     return InOneTransaction([&]() -> Status {
       RETURN_IF_ERROR(sql_.delete_node->Text(0, node).Run());
+      RETURN_IF_ERROR(sql_.delete_node_labels->Text(0, node).Run());
       RETURN_IF_ERROR(facts_.Remove(node));
       return marks_.Remove(node);
     });
@@ -179,6 +99,13 @@ class SqlStore final : public Store {
   }
   Result<std::vector<v1::NodeAction>> NodeActions() override {
     return Read<v1::NodeAction>(*sql_.node_actions);
+  }
+  Status PutNodeLabels(const v1::SetNodeLabelsRequest& labels) override {
+    if (labels.set().empty()) return Write(sql_.delete_node_labels->Text(0, labels.name()));
+    return Put(sql_.put_node_labels, labels.name(), labels);
+  }
+  Result<std::vector<v1::SetNodeLabelsRequest>> NodeLabels() override {
+    return Read<v1::SetNodeLabelsRequest>(*sql_.node_labels);
   }
   Status PutSubnetHistory(const v1::SubnetHistory& history) override {
     return Put(sql_.put_subnet_history, history.subnet(), history);

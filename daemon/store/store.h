@@ -1,5 +1,6 @@
 // Persistent state: nodes and their changes, findings with history, silences, campaigns with
-// results, certificates, schedules, actions on nodes, changes of InfiniBand subnets.
+// results, certificates, schedules, actions on nodes and their labels, changes of InfiniBand
+// subnets.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +70,8 @@ class Store {
   // A power failure can lose the last ones, unless they are part of Durably().
   // Replaces by node name.
   virtual Status PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory) = 0;
-  virtual Status DeleteNode(const std::string& node) = 0;  // With its changes and counters
+  // With its labels, changes and counters
+  virtual Status DeleteNode(const std::string& node) = 0;
   // Replaces by id; also appends the record, with the finding as it was then.
   virtual Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) = 0;
   virtual Status PutSilence(const v1::Silence& silence) = 0;     // By id
@@ -79,6 +81,8 @@ class Store {
   virtual Status DeleteSchedule(const std::string& id) = 0;
   virtual Status PutNodeAction(const v1::NodeAction& action) = 0;  // By id
   virtual Status DeleteNodeAction(const std::string& id) = 0;
+  // All labels of a node, as the request that sets them. Replaces by name of the node.
+  virtual Status PutNodeLabels(const v1::SetNodeLabelsRequest& labels) = 0;
   virtual Status PutSubnetHistory(const v1::SubnetHistory& history) = 0;  // By subnet
   virtual Status DeleteSubnetHistory(const std::string& subnet) = 0;
   virtual Status AddPairResults(std::span<const CampaignResult> results) = 0;  // All or none
@@ -123,9 +127,10 @@ class Store {
   virtual Result<std::vector<ResultRow>> Results(const std::string& campaign, std::int64_t after,
                                                  std::uint32_t max) = 0;
   virtual Result<std::vector<v1::GetCertificateResponse>> Certificates(
-      std::uint32_t max) = 0;                                       // Newest first
-  virtual Result<std::vector<v1::ScheduleRecord>> Schedules() = 0;  // By id
-  virtual Result<std::vector<v1::NodeAction>> NodeActions() = 0;    // By id
+      std::uint32_t max) = 0;                                              // Newest first
+  virtual Result<std::vector<v1::ScheduleRecord>> Schedules() = 0;         // By id
+  virtual Result<std::vector<v1::NodeAction>> NodeActions() = 0;           // By id
+  virtual Result<std::vector<v1::SetNodeLabelsRequest>> NodeLabels() = 0;  // By node
   virtual Result<std::vector<v1::SubnetHistory>> SubnetHistories() = 0;
   // Changes at or after `from`.
   virtual Result<ChangeLog> SettingChanges(const std::string& node,

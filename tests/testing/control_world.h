@@ -44,6 +44,12 @@ class FlakyStore final : public store::Store {
     return failure.ok() ? store_->DeleteNodeAction(id) : failure;
   }
   Result<std::vector<v1::NodeAction>> NodeActions() override { return store_->NodeActions(); }
+  Status PutNodeLabels(const v1::SetNodeLabelsRequest& labels) override {
+    return failure.ok() ? store_->PutNodeLabels(labels) : failure;
+  }
+  Result<std::vector<v1::SetNodeLabelsRequest>> NodeLabels() override {
+    return store_->NodeLabels();
+  }
   Status PutSubnetHistory(const v1::SubnetHistory& history) override {
     return failure.ok() ? store_->PutSubnetHistory(history) : failure;
   }

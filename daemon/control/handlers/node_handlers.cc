@@ -69,8 +69,7 @@ Status ListNodes(State& state, const v1::ListNodesRequest&, v1::ListNodesRespons
   const auto& nodes = state.fleet.nodes();
   auto at = nodes.upper_bound(turn.after());
   for (; at != nodes.end() && turn.HasRoom(); ++at)
-    turn.Offer(at->first, Summarize(at->second, state.findings.FailingOn(at->first)),
-               *response.mutable_nodes());
+    turn.Offer(at->first, state.SummaryOf(at->second), *response.mutable_nodes());
   if (!turn.filtered()) response.set_total_size(static_cast<std::uint32_t>(nodes.size()));
   turn.End(at == nodes.end());
   return {};
@@ -82,7 +81,7 @@ Status GetNode(State& state, const v1::GetNodeRequest& request, v1::GetNodeRespo
   ASSIGN_OR_RETURN(const FieldMask mask,
                    FieldMask::Parse(request.fields(), *v1::GetNodeResponse::descriptor()));
   const fleet::NodeRecord& record = *state.fleet.Find(request.name());
-  *response.mutable_summary() = Summarize(record, state.findings.FailingOn(record.name));
+  *response.mutable_summary() = state.SummaryOf(record);
   *response.mutable_snapshot() = record.snapshot;
   if (record.counters_at) *response.mutable_counters_at() = ToProto(*record.counters_at);
   if (auto coverage = state.evaluator.CoverageOf({record.name}))
@@ -103,6 +102,23 @@ Status DeleteNode(State& state, const v1::DeleteNodeRequest& request, v1::NodeSu
   ASSIGN_OR_RETURN(
       removed, RemoveNode(state, request.name(),
                           request.author().empty() ? "" : "removed by " + request.author(), now));
+  return {};
+}
+
+Status SetNodeLabels(State& state, const v1::SetNodeLabelsRequest& request,
+                     v1::NodeSummary& summary, Moment now) {
+  RETURN_IF_ERROR(CheckNode(state, request.name()));
+  RETURN_IF_ERROR(CheckAuthor(request.author()));
+  ASSIGN_OR_RETURN(Labels labels, state.labels.After(request));
+  v1::SetNodeLabelsRequest stored;
+  stored.set_name(request.name());
+  stored.set_author(request.author());
+  *stored.mutable_set() = labels;
+  RETURN_IF_ERROR(state.outbox.store().Durably(
+      [&](store::Store& store) { return store.PutNodeLabels(stored); }));
+  state.labels.Set(request.name(), std::move(labels));
+  summary = state.SummaryOf(*state.fleet.Find(request.name()));
+  state.outbox.Publish(now, [&](v1::Event& event) { *event.mutable_node() = summary; });
   return {};
 }
 
@@ -232,9 +248,10 @@ Status InferProfile(const StateTurns& turns, const v1::InferProfileRequest&,
 }
 
 constexpr Handler kNodeHandlers[] = {
-    kHandler<&GetVersion>, kList<&ListNodes>,    kHandler<&GetNode>,
-    kHandler<&DeleteNode>, kList<&ListDevices>,  kHandler<&DiffNode>,
-    kLong<&InferProfile>,  kLong<&CreateBackup>, kHandler<&GetCounterHistory>,
+    kHandler<&GetVersion>,    kList<&ListNodes>,    kHandler<&GetNode>,
+    kHandler<&DeleteNode>,    kList<&ListDevices>,  kHandler<&DiffNode>,
+    kLong<&InferProfile>,     kLong<&CreateBackup>, kHandler<&GetCounterHistory>,
+    kHandler<&SetNodeLabels>,
 };
 
 }  // namespace

@@ -100,7 +100,22 @@ bool IsMessage(const FieldDescriptor& field) {
          field.message_type() != Timestamp::descriptor();
 }
 
-using Path = std::vector<const FieldDescriptor*>;
+struct Path {
+  std::vector<const FieldDescriptor*> fields;  // The last one is of the value
+  std::string key = {};                        // Of the map before it: "pool" of "labels.pool"
+};
+
+// `rest`: the part of a path behind the name of the map. A key may have dots.
+Result<Path> PathInMap(Path path, std::string_view rest, std::string_view term) {
+  const FieldDescriptor& map = *path.fields.back();
+  const FieldDescriptor& value = *map.message_type()->map_value();
+  // All maps of the schema have texts as keys.
+  if (rest.empty() || IsMessage(value))
+    return BadTerm(term, Format("expected {}.KEY, such as {}.pool=h100", map.name(), map.name()));
+  path.fields.push_back(&value);
+  path.key = rest;
+  return path;
+}
 
 Result<Path> ExactPath(std::string_view text, const Descriptor& element, std::string_view term) {
   Path path;
@@ -114,7 +129,11 @@ Result<Path> ExactPath(std::string_view text, const Descriptor& element, std::st
         known.push_back(type->field(i)->name());
       return BadTerm(term, Format("unknown field {}{}", Quoted(part), Suggest(part, known)));
     }
-    path.push_back(field);
+    path.fields.push_back(field);
+    const char* const end = part.data() + part.size();
+    const auto used = static_cast<std::size_t>(end - text.data());
+    if (field->is_map())
+      return PathInMap(std::move(path), text.substr(std::min(text.size(), used + 1)), term);
     type = IsMessage(*field) ? field->message_type() : nullptr;
   }
   if (type != nullptr)
@@ -133,17 +152,17 @@ Result<Path> PathOf(std::string_view text, const Descriptor& element, std::strin
     const FieldDescriptor* const inner = outer.message_type()->FindFieldByName(std::string(text));
     // Lists repeat what the element is about.
     if (inner != nullptr && !outer.is_repeated() && !IsMessage(*inner))
-      found.push_back({&outer, inner});
+      found.push_back({.fields = {&outer, inner}});
   }
   // The subject of a finding, rather than what its silence or a suspect is about.
   const auto subject = std::find_if(found.begin(), found.end(), [](const Path& path) {
-    return path.front()->name() == "subject";
+    return path.fields.front()->name() == "subject";
   });
   if (subject != found.end()) return *subject;
   if (found.size() == 1) return found.front();
   if (found.empty()) return ExactPath(text, element, term);
   std::vector<std::string> names;
-  for (const Path& path : found) names.push_back(Format("{}.{}", path[0]->name(), text));
+  for (const Path& path : found) names.push_back(Format("{}.{}", path.fields[0]->name(), text));
   return BadTerm(term, Format("expected one of {}", Join(names, ", ")));
 }
 
@@ -241,10 +260,22 @@ struct Filter::Term {
     return Compare(op, text, std::get<std::string>(value));
   }
 
-  bool Matches(const Message& message, std::size_t depth) const {
-    const FieldDescriptor& field = *path[depth];
+  bool MatchesMap(const Message& message, const FieldDescriptor& map) const {
     const Reflection& reflection = *message.GetReflection();
-    const bool last = depth + 1 == path.size();
+    const int size = reflection.FieldSize(message, &map);
+    for (int i = 0; i < size; ++i) {
+      const Message& entry = reflection.GetRepeatedMessage(message, &map, i);
+      if (entry.GetReflection()->GetString(entry, map.message_type()->map_key()) == path.key)
+        return MatchesValue(entry, *path.fields.back(), -1);
+    }
+    return Absent();
+  }
+
+  bool Matches(const Message& message, std::size_t depth) const {
+    const FieldDescriptor& field = *path.fields[depth];
+    const Reflection& reflection = *message.GetReflection();
+    if (field.is_map()) return MatchesMap(message, field);
+    const bool last = depth + 1 == path.fields.size();
     if (!field.is_repeated()) {
       if (field.has_presence() && !reflection.HasField(message, &field)) return Absent();
       return last ? MatchesValue(message, field, -1)
@@ -261,7 +292,7 @@ struct Filter::Term {
   static Result<Term> Make(const TermText& words, const Descriptor& element, Moment now) {
     ASSIGN_OR_RETURN(Path found, PathOf(words.field, element, words.whole));
     Term term{.path = std::move(found), .op = words.op, .value = words.value};
-    const FieldDescriptor& field = *term.path.back();
+    const FieldDescriptor& field = *term.path.fields.back();
     const bool regex = words.op == Operator::kLike || words.op == Operator::kUnlike;
     if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
       if (regex) return BadTerm(words.whole, "=~ and !~ are for texts");

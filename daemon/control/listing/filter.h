@@ -8,7 +8,8 @@
 // omitted if it is the subject, or if no other message has such a field: "node". Enumerators are
 // compared by their number and written as "error" or SEVERITY_ERROR. Times are RFC 3339, or a
 // duration before now: `opened_at>1h` is true within the last hour. A list matches if one of its
-// elements matches. An absent value matches only != and !~.
+// elements matches. "labels.pool" is the value of the key "pool" of a map. An absent value matches
+// only != and !~.
 #pragma once
 
 #include <google/protobuf/message.h>

@@ -27,6 +27,7 @@ constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
     {"ListNodes", v1::ROLE_VIEWER},
     {"GetNode", v1::ROLE_VIEWER},
     {"DeleteNode", v1::ROLE_ADMIN},
+    {"SetNodeLabels", v1::ROLE_OPERATOR},
     {"ListDevices", v1::ROLE_VIEWER},
     {"ListFindings", v1::ROLE_VIEWER},
     {"GetFinding", v1::ROLE_VIEWER},
@@ -314,7 +315,7 @@ TEST(WithAuthor, CoversEveryAuthorOfARequest) {
     EXPECT_EQ(WithAuthor(identity, *request) != nullptr, has_author) << type.name();
     authors += has_author ? 1 : 0;
   }
-  EXPECT_EQ(authors, 17);
+  EXPECT_EQ(authors, 18);
 }
 
 }  // namespace

@@ -72,6 +72,21 @@ TEST_F(OperatorLogTest, NodesConnectAndAreLost) {
   EXPECT_THAT(Flush(), IsEmpty());
 }
 
+TEST_F(OperatorLogTest, AChangeOfLabelsIsNoChangeOfTheState) {
+  v1::Event event = NodeEvent("n1", v1::NODE_STATE_LOST);
+  event.mutable_at()->set_seconds(100);
+  event.mutable_node()->mutable_state_since()->set_seconds(100);
+  log_.OnEvent(event);
+  event.mutable_at()->set_seconds(200);
+  (*event.mutable_node()->mutable_labels())["pool"] = "h100";
+  log_.OnEvent(event);
+  event.mutable_node()->clear_labels();
+  log_.OnEvent(event);
+  EXPECT_THAT(Flush(),
+              ElementsAre("W node n1 lost: no message for 3.0 s",
+                          "I node n1 has the labels pool=h100", "I node n1 has the labels (none)"));
+}
+
 TEST_F(OperatorLogTest, AFindingIsLoggedWhenItOpensAndWhenItIsResolved) {
   log_.OnEvent(FindingEvent(100));
   v1::Event changed = FindingEvent(110);

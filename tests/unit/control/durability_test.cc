@@ -75,6 +75,14 @@ class Person {
     v1::Silence silence;
     return world_.controller->Call(request, silence, world_.agents.now());
   }
+  Status Label(const std::string& node, const std::string& value) {
+    v1::SetNodeLabelsRequest request;
+    request.set_name(node);
+    request.set_author("ada");
+    (*request.mutable_set())["pool"] = value;
+    v1::NodeSummary summary;
+    return world_.controller->Call(request, summary, world_.agents.now());
+  }
   Result<std::string> StartCampaign() {
     v1::Campaign campaign;
     const Status status =
@@ -117,6 +125,7 @@ class DurabilityTest : public ::testing::Test {
 
 TEST_F(DurabilityTest, WhatAPersonOrdersFailsWithTheDiskAndChangesNothing) {
   ASSERT_TRUE(person_.Silence("n2").ok());
+  ASSERT_TRUE(person_.Label("n2", "h100").ok());
   const std::string silence = person_.Silences().front().id();
   const std::string finding = person_.Findings().front().id();
   world_.store->failure = kFull;
@@ -125,7 +134,9 @@ TEST_F(DurabilityTest, WhatAPersonOrdersFailsWithTheDiskAndChangesNothing) {
   EXPECT_EQ(person_.EndSilence(silence), kFull);
   EXPECT_EQ(person_.StartCampaign().status(), kFull);
   EXPECT_EQ(person_.StartCertificate("n2").status(), kFull);
+  EXPECT_EQ(person_.Label("n2", "h200"), kFull);
 
+  EXPECT_EQ(world_.Node("n2").labels().at("pool"), "h100");
   EXPECT_FALSE(person_.Findings().front().has_acknowledged());
   EXPECT_FALSE(person_.Findings().front().has_silenced());
   ASSERT_EQ(person_.Silences().size(), 1u);

@@ -74,6 +74,29 @@ TEST(Filter, AnAbsentValueMatchesNothingButInequality) {
   EXPECT_TRUE(Match("explains!=a", finding));
 }
 
+TEST(Filter, ComparesTheValuesOfAMap) {
+  v1::NodeSummary node;
+  (*node.mutable_labels())["pool"] = "h100";
+  (*node.mutable_labels())["example.com/rack"] = "r12";
+  (*node.mutable_labels())["spare"] = "";
+  const auto match = [&](const std::string& text) {
+    const auto filter = Filter::Parse(text, *v1::NodeSummary::descriptor(), kNow);
+    EXPECT_TRUE(filter.ok()) << filter.status().message();
+    return filter.ok() && filter->Matches(node);
+  };
+  for (const char* text :
+       {"labels.pool=h100", "labels.pool=~h.*", "labels.pool!=h200", "labels.spare=\"\"",
+        "labels.example.com/rack=r12", "labels.tier!=gold", "labels.pool=h100 labels.tier!~g.*"})
+    EXPECT_TRUE(match(text)) << text;
+  for (const char* text : {"labels.pool=h200", "labels.pool!=h100", "labels.tier=gold",
+                           "labels.tier=\"\"", "labels.tier=~.*", "labels.Pool=h100"})
+    EXPECT_FALSE(match(text)) << text;
+  for (const char* text : {"labels=h100", "labels.=h100", "labels!=x"})
+    EXPECT_THAT(Filter::Parse(text, *v1::NodeSummary::descriptor(), kNow).status().message(),
+                HasSubstr("expected labels.KEY, such as labels.pool=h100"))
+        << text;
+}
+
 TEST(Filter, NamesWhatIsWrong) {
   const std::tuple<std::string, std::string> cases[] = {
       {"nodes=a", "filter: 'nodes=a': unknown field 'nodes'"},

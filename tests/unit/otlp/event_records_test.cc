@@ -117,6 +117,13 @@ INSTANTIATE_TEST_SUITE_P(
             "info",
             "node n1 connected",
             {{"fabric.kind", "node"}, {"fabric.node", "n1"}, {"fabric.change", "connected"}}},
+        RecordCase{"NodeLabels",
+                   std::string(kAt) + R"(kind: "node" node {name: "n1" state: NODE_STATE_LOST
+                       state_since {seconds: 3} labels {key: "pool" value: "h100"}})",
+                   9,
+                   "info",
+                   "node n1 has the labels pool=h100",
+                   {{"fabric.kind", "node"}, {"fabric.node", "n1"}, {"fabric.change", "labels"}}},
         RecordCase{"Port",
                    std::string(kAt) + R"(kind: "port" port {node: "n1" device: "mlx5_0" port: 1
                        before: PORT_STATE_ACTIVE after: PORT_STATE_DOWN})",

@@ -78,6 +78,24 @@ TEST(Json, AStructIsTheObjectThatItHolds) {
   EXPECT_EQ(ToYaml(object), "{\n \"a\": [\n  \"x\"\n ],\n \"b\": 1\n}\n");
 }
 
+TEST(Json, AMapIsAnObjectInTheOrderOfItsKeys) {
+  v1::NodeSummary node;
+  EXPECT_NE(ToJson(node, false).find("\"labels\":{}"), std::string::npos);
+  EXPECT_NE(ToYaml(node).find("\nlabels: {}\n"), std::string::npos);
+  (*node.mutable_labels())["rack"] = "r12";
+  (*node.mutable_labels())["pool"] = "h100";
+  (*node.mutable_labels())["spare"] = "";
+  const std::string json = ToJson(node, false);
+  EXPECT_NE(json.find(R"("labels":{"pool":"h100","rack":"r12","spare":""})"), std::string::npos)
+      << json;
+  const std::string yaml = ToYaml(node);
+  EXPECT_NE(yaml.find("\nlabels:\n  pool: h100\n  rack: r12\n  spare: \"\"\n"), std::string::npos)
+      << yaml;
+  v1::NodeSummary back;
+  ASSERT_TRUE(FromJson(ToJson(node, true), back).ok());
+  EXPECT_EQ(ToJson(back, true), ToJson(node, true));
+}
+
 TEST(Json, ZeroIsPrintedAndAbsentIsNot) {
   v1::NodeSnapshot snapshot;
   snapshot.add_counters()->add_counters()->set_name("rx_prio3_pause");

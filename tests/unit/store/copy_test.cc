@@ -49,6 +49,10 @@ class CopyTest : public ::testing::Test {
     v1::NodeAction action;
     action.set_id("a1");
     ASSERT_TRUE(store.PutNodeAction(action).ok());
+    v1::SetNodeLabelsRequest labels;
+    labels.set_name("n1");
+    (*labels.mutable_set())["pool"] = "h100";
+    ASSERT_TRUE(store.PutNodeLabels(labels).ok());
     v1::SubnetHistory history;
     history.set_subnet("mlx5_0/1");
     ASSERT_TRUE(store.PutSubnetHistory(history).ok());
@@ -75,6 +79,7 @@ class CopyTest : public ::testing::Test {
         {"certificates", "sequence, id, certificate"},
         {"schedules", "id, schedule"},
         {"node_actions", "id, action"},
+        {"node_labels", "node, labels"},
         {"subnet_histories", "subnet, history"},
         {"fact_logs", "node, since"},
         {"fact_changes", "sequence, node, at, change"},

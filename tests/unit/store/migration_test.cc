@@ -149,6 +149,7 @@ TEST_P(ReleasedVersion, IsMigratedWithAllThatItHas) {
   EXPECT_EQ(store.Nodes()->front().memory.rails_size(), 0);
   EXPECT_EQ(store.SubnetHistories()->size(), version >= 8 ? 1u : 0u);
   EXPECT_EQ(store.NodeActions()->size(), version >= 9 ? 1u : 0u);
+  EXPECT_EQ(store.NodeLabels()->size(), version >= 10 ? 1u : 0u);
   EXPECT_EQ(store.damage().rows, 0u);
 
   v1::GetCertificateResponse certificate;

@@ -108,6 +108,31 @@ TEST_F(StoreTest, AMemoryThatCannotBeDecodedCostsNoSnapshot) {
   EXPECT_EQ(store_->damage().rows, 1u);
 }
 
+TEST_F(StoreTest, KeepsTheLabelsOfANodeUntilItsRemoval) {
+  v1::SetNodeLabelsRequest labels;
+  for (const char* const node : {"n2", "n1"}) {
+    ASSERT_TRUE(store_->PutNode(Node(node, "6.1"), {}).ok());
+    labels.set_name(node);
+    (*labels.mutable_set())["pool"] = "h100";
+    ASSERT_TRUE(store_->PutNodeLabels(labels).ok());
+  }
+  (*labels.mutable_set())["pool"] = "h200";
+  ASSERT_TRUE(store_->PutNodeLabels(labels).ok());
+  Open();
+  const auto both = store_->NodeLabels();
+  ASSERT_EQ(both->size(), 2u);
+  EXPECT_EQ((*both)[0].name(), "n1");
+  EXPECT_EQ((*both)[0].set().at("pool"), "h200");
+  EXPECT_EQ((*both)[1].set().at("pool"), "h100");
+  ASSERT_TRUE(store_->DeleteNode("n1").ok());
+  labels.set_name("n2");
+  labels.clear_set();
+  ASSERT_TRUE(store_->PutNodeLabels(labels).ok());
+  Open();
+  EXPECT_THAT(*store_->NodeLabels(), IsEmpty());
+  EXPECT_EQ(store_->Nodes()->size(), 1u);
+}
+
 TEST_F(StoreTest, KeepsTheNewestSnapshotOfANode) {
   ASSERT_TRUE(store_->PutNode(Node("n2", "6.1"), {}).ok());
   ASSERT_TRUE(store_->PutNode(Node("n1", "6.1"), {}).ok());
