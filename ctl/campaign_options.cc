@@ -8,7 +8,8 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kPairOptions[] = {
-    HostsOption("nodes", "Probe only pairs of these nodes: n1,n2 or gpu[001-016,20]."),
+    NodesOption("nodes",
+                "Probe only pairs of these nodes: n1,n2, gpu[001-016,20] or pool=h100,rack!=r12."),
     {.name = "rails",
      .type = OptionType::kNumbers,
      .value = "RAILS",
@@ -57,9 +58,9 @@ std::vector<Option> CampaignOptions() {
   return all;
 }
 
-Result<v1::CampaignSpec> ReadCampaign(const Arguments& arguments) {
+Result<v1::CampaignSpec> ReadCampaign(Client& client, const Arguments& arguments) {
   v1::CampaignSpec spec;
-  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, HostsOf(arguments, "nodes"));
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(client, arguments, "nodes"));
   spec.mutable_nodes()->Assign(nodes.begin(), nodes.end());
   for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
   spec.set_until_decided(arguments.Bool("until-decided"));

@@ -119,7 +119,8 @@ Result<v1::TrafficClassChoice> ReadClass(const Arguments& arguments);
 
 // All options of a campaign, for ReadCampaign().
 std::vector<Option> CampaignOptions();
-Result<v1::CampaignSpec> ReadCampaign(const Arguments& arguments);
+// Asks for the nodes of selectors.
+Result<v1::CampaignSpec> ReadCampaign(Client& client, const Arguments& arguments);
 
 // Reads --preset, --kind and the options of kinds into the probes of `spec`. An unknown kind is an
 // error, and so is an option that none of the kinds has.

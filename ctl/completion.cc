@@ -16,6 +16,7 @@ struct LiveRow {
 constexpr LiveRow kLiveRows[] = {
     {"node", "NAME", LiveNames::kNodes},
     {"node remove", "NAME", LiveNames::kNodes},
+    {"node label", "NAME", LiveNames::kNodes},
     {"diff", "NODE", LiveNames::kNodes},
     {"devices", "NODE", LiveNames::kNodes},
     {"diagnose", "NODE", LiveNames::kNodes},

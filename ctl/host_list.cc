@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <unordered_set>
 
 #include "base/input.h"
+#include "base/suggest.h"
 #include "base/text.h"
+#include "proto/labels.h"
 
 namespace fabric::ctl {
 namespace {
@@ -123,6 +127,46 @@ Status AddArgument(const std::string& argument, Names& all) {
   return AddWords(text, all).In(path == "-" ? "standard input" : path);
 }
 
+// Nodes by their labels. Asks the controller once.
+class NodesByLabel {
+ public:
+  explicit NodesByLabel(Client& client) : client_(client) {}
+
+  Status Add(const std::string& text, Names& all) {
+    ASSIGN_OR_RETURN(const LabelSelector selector, LabelSelector::Parse(text));
+    RETURN_IF_ERROR(Read());
+    for (const std::string& key : selector.Keys()) RETURN_IF_ERROR(CheckKnown(key));
+    const std::size_t before = all.size();
+    for (const v1::NodeSummary& node : nodes_->nodes())
+      if (selector.Matches(node.labels())) all.push_back(node.name());
+    if (all.size() > before) return {};
+    return {Code::kNotFound,
+            Format("the selector {} matches none of {} nodes", Quoted(text), nodes_->nodes_size())};
+  }
+
+ private:
+  Status Read() {
+    if (nodes_) return {};
+    v1::ListNodesRequest request;
+    request.set_fields("name,labels");
+    ASSIGN_OR_RETURN(nodes_, client_.List<v1::ListNodesResponse>(request));
+    for (const v1::NodeSummary& node : nodes_->nodes())
+      for (const auto& [key, value] : node.labels()) keys_.insert(key);
+    return {};
+  }
+
+  // Of a term with '!' too: a misspelled label would select all nodes.
+  Status CheckKnown(const std::string& key) const {
+    if (keys_.contains(key)) return {};
+    return {Code::kNotFound,
+            UnknownName("label", key, Candidates(keys_.begin(), keys_.end()), ": no node has it")};
+  }
+
+  Client& client_;
+  std::optional<v1::ListNodesResponse> nodes_;
+  std::set<std::string> keys_;  // Of all nodes
+};
+
 void RemoveDuplicates(Names& names) {
   std::unordered_set<std::string> seen;
   std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
@@ -141,6 +185,18 @@ Result<Names> HostsOf(const Values& values, std::string_view name) {
   Names all;
   for (const std::string& argument : values.All(name))
     RETURN_IF_ERROR(AddArgument(argument, all).In(DisplayName({.name = name})));
+  RemoveDuplicates(all);
+  return all;
+}
+
+Result<Names> NodesOf(Client& client, const Values& values, std::string_view name) {
+  NodesByLabel by_label(client);
+  Names all;
+  for (const std::string& argument : values.All(name)) {
+    const bool selector = !argument.starts_with('@') && LabelSelector::IsSelector(argument);
+    const Status status = selector ? by_label.Add(argument, all) : AddArgument(argument, all);
+    RETURN_IF_ERROR(status.In(DisplayName({.name = name})));
+  }
   RemoveDuplicates(all);
   return all;
 }

@@ -1,4 +1,5 @@
-// Parser of node lists in the syntax of schedulers: "n1,n2", "gpu[001-016,20]", "r[1-2]n[01-04]".
+// Node lists in the syntax of schedulers: "n1,n2", "gpu[001-016,20]", "r[1-2]n[01-04]". Selectors
+// of nodes by their labels, in the syntax of Kubernetes: "pool=h100,rack!=r12" (proto/labels.h).
 #pragma once
 
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "base/options.h"
 #include "base/status.h"
+#include "ctl/client.h"
 
 namespace fabric::ctl {
 
@@ -26,8 +28,21 @@ constexpr Option HostsOption(std::string_view name, std::string_view doc, bool r
           .repeated = name.front() >= 'a'};
 }
 
+// The same for one that also takes selectors.
+constexpr Option NodesOption(std::string_view name, std::string_view doc, bool required = false) {
+  Option option = HostsOption(name, doc, required);
+  option.value = "LIST|SELECTOR|@FILE|-";
+  return option;
+}
+
 // The nodes of a HostsOption: lists, "@FILE" or "-" for standard input. Empty: not given. An error
 // names the option and the file.
 Result<std::vector<std::string>> HostsOf(const Values& values, std::string_view name);
+
+// The nodes of a NodesOption. A value with '=' or '!' is a selector: the names of all nodes that
+// the controller knows and that it matches. NOT_FOUND for a label that no node has, and for a
+// selector that matches no node: it never means all nodes.
+Result<std::vector<std::string>> NodesOf(Client& client, const Values& values,
+                                         std::string_view name);
 
 }  // namespace fabric::ctl

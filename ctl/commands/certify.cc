@@ -17,8 +17,9 @@ constexpr Duration kCertifyPollInterval = std::chrono::milliseconds(250);
 constexpr Duration kGrace = std::chrono::seconds(15);
 
 constexpr Option kCertifyOptions[] = {
-    HostsOption("nodes",
-                "Nodes to certify: n1,n2 or gpu[001-016,20], @FILE, or - for standard input.",
+    NodesOption("nodes",
+                "Nodes to certify: n1,n2, gpu[001-016,20], pool=h100,rack!=r12, @FILE, or - for "
+                "standard input.",
                 true),
     {.name = "job", .value = "ID", .doc = "Job ID of the scheduler. Only shown."},
     {.name = "rails",
@@ -40,9 +41,9 @@ constexpr Option kCertifyOptions[] = {
      .doc = "Also write the signed certificate to this file."},
 };
 
-Result<v1::CertificateRequest> RequestOf(const Arguments& arguments) {
+Result<v1::CertificateRequest> RequestOf(Client& client, const Arguments& arguments) {
   v1::CertificateRequest request;
-  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, HostsOf(arguments, "nodes"));
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(client, arguments, "nodes"));
   request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
   for (const std::uint32_t rail : arguments.Numbers("rails")) request.add_rails(rail);
   request.set_job_id(arguments.Text("job"));
@@ -95,7 +96,7 @@ Result<v1::GetCertificateResponse> WaitFor(Client& client, const v1::Certificate
 
 Result<Output> RunCertify(Client& client, const Arguments& arguments, Stream& stream) {
   v1::StartCertificateRequest start;
-  ASSIGN_OR_RETURN(*start.mutable_request(), RequestOf(arguments));
+  ASSIGN_OR_RETURN(*start.mutable_request(), RequestOf(client, arguments));
   stream.CatchInterrupts();
   ASSIGN_OR_RETURN(const v1::Certificate started, client.Call<v1::Certificate>(start));
   ASSIGN_OR_RETURN(v1::GetCertificateResponse answer, WaitFor(client, started, stream));

@@ -20,7 +20,7 @@ constexpr std::size_t kChangesBefore = 6;
 
 constexpr Option kDiagnoseOptions[] = {
     {.name = "NODE", .value = "NODE", .doc = "Names of nodes.", .repeated = true},
-    HostsOption("nodes", "Nodes, such as gpu[001-016], @FILE or -."),
+    NodesOption("nodes", "Nodes, such as gpu[001-016], pool=h100, @FILE or -."),
     {.name = "job",
      .value = "ID",
      .doc = "Nodes of the newest certificate with this job ID (certify --job)."},
@@ -64,7 +64,7 @@ std::string JobLine(const v1::Certificate& certificate) {
 Result<std::vector<std::string>> DiagnosedNodes(Client& client, const Arguments& arguments,
                                                 std::string& head) {
   std::vector<std::string> names = arguments.All("NODE");
-  ASSIGN_OR_RETURN(const std::vector<std::string> more, HostsOf(arguments, "nodes"));
+  ASSIGN_OR_RETURN(const std::vector<std::string> more, NodesOf(client, arguments, "nodes"));
   names.insert(names.end(), more.begin(), more.end());
   if (arguments.Has("job")) {
     ASSIGN_OR_RETURN(const v1::Certificate certificate,

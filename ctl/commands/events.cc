@@ -13,6 +13,7 @@
 #include "ctl/tables/result_tables.h"
 #include "ctl/tables/subnet_change.h"
 #include "proto/events.h"
+#include "proto/labels.h"
 #include "proto/names.h"
 #include "proto/node_actions.h"
 #include "proto/timestamps.h"
@@ -35,7 +36,7 @@ constexpr Option kEventsOptions[] = {
      .type = OptionType::kWords,
      .value = "KINDS",
      .doc = "Show only these kinds: node,port,finding,campaign,probe,subnet,action."},
-    HostsOption("node", "Show only events about these nodes: n1,n2 or gpu[001-016,20]."),
+    NodesOption("node", "Show only events about these nodes: n1,n2, gpu[001-016,20] or pool=h100."),
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "filter",
      .value = "EXPR",
@@ -73,6 +74,8 @@ std::vector<std::string> Describe(const v1::Event& event) {
       if (summary.state() == v1::NODE_STATE_LOST)
         return {summary.name(), "lost: " + Cell(summary.lost_reason())};
       if (summary.state() == v1::NODE_STATE_REMOVED) return {summary.name(), "removed"};
+      if (IsLabelChange(event))
+        return {summary.name(), "labels: " + Cell(LabelsText(summary.labels()))};
       return {summary.name(), "connected"};
     }
     case v1::Event::kFinding: {
@@ -154,12 +157,12 @@ struct EventFilter {
   }
 };
 
-Result<EventFilter> FilterOf(const Arguments& arguments) {
+Result<EventFilter> FilterOf(Client& client, const Arguments& arguments) {
   const Candidates kKinds = {"node", "port", "finding", "campaign", "probe", "subnet", "action"};
   EventFilter filter{.kinds = arguments.Words("kind"),
                      .rule = arguments.Text("rule"),
                      .expression = arguments.Text("filter")};
-  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, HostsOf(arguments, "node"));
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(client, arguments, "node"));
   filter.nodes.insert(nodes.begin(), nodes.end());
   for (const std::string& kind : filter.kinds)
     if (std::ranges::find(kKinds, kind) == kKinds.end())
@@ -303,7 +306,7 @@ Output NoEvents(std::string_view since) {
 }
 
 Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(EventFilter filter, FilterOf(arguments));
+  ASSIGN_OR_RETURN(EventFilter filter, FilterOf(client, arguments));
   v1::WatchEventsRequest request;
   const bool follow = arguments.Bool("watch");
   std::string since = arguments.Text("since");

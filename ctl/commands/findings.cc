@@ -13,7 +13,8 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kFindingsOptions[] = {
-    HostsOption("node", "Show only findings about these nodes: n1,n2 or gpu[001-016,20]."),
+    NodesOption("node",
+                "Show only findings about these nodes: n1,n2, gpu[001-016,20] or pool=h100."),
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "severity", .choices = "info|warning|error|critical", .doc = "Minimum severity."},
     kFilterOption,
@@ -47,7 +48,7 @@ std::size_t HideSilenced(google::protobuf::RepeatedPtrField<v1::Finding>& findin
 
 Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream& stream) {
   v1::ListFindingsRequest request;
-  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, HostsOf(arguments, "node"));
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(client, arguments, "node"));
   request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
   request.set_rule(arguments.Text("rule"));
   request.set_min_severity(SeverityNamed(arguments.Text("severity")));

@@ -18,12 +18,14 @@ constexpr std::size_t kNcclNodesShown = 4;
 constexpr char kUndecided[] = "(undecided)";
 
 constexpr Option kNcclEnvOptions[] = {
-    HostsOption("NODES", "Nodes of the job: n1,n2 or gpu[001-016]. Default: all connected nodes."),
+    NodesOption(
+        "NODES",
+        "Nodes of the job: n1,n2, gpu[001-016] or pool=h100. Default: all connected nodes."),
     kFilterOption,
 };
 
 Result<std::vector<std::string>> JobNodes(Client& client, const Arguments& arguments) {
-  if (arguments.Has("NODES")) return HostsOf(arguments, "NODES");
+  if (arguments.Has("NODES")) return NodesOf(client, arguments, "NODES");
   v1::ListNodesRequest request;
   request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(const auto response, client.List<v1::ListNodesResponse>(request));

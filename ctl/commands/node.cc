@@ -8,6 +8,7 @@
 #include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/coverage_lines.h"
+#include "proto/labels.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -33,6 +34,8 @@ std::string SummaryLines(const v1::GetNodeResponse& response) {
   lines += Format("State:        {} since {}\n", lost ? "lost" : "connected",
                   ToString(summary.state_since()));
   if (lost) lines += Format("Reason:       {}\n", Cell(summary.lost_reason()));
+  if (!summary.labels().empty())
+    lines += Format("Labels:       {}\n", LabelsText(summary.labels()));
   lines += Format("Reported:     {}\n", ToString(summary.reported_at()));
   lines += Format("Kernel:       {}\n", Cell(summary.kernel_release()));
   lines += Format("Agent:        {}\n", Cell(summary.agent_version()));

@@ -2,6 +2,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/tables/cells.h"
+#include "proto/labels.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
@@ -30,6 +31,7 @@ Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream& stre
                           {.title = "FINDINGS", .right_aligned = true},
                           {.title = "GAPS", .right_aligned = true},
                           {.title = "AGE", .right_aligned = true},
+                          {.title = "LABELS", .wide_only = true},
                           {.title = "MAINTENANCE", .wide_only = true},
                           {.title = "SINCE", .wide_only = true},
                           {.title = "REPORTED", .wide_only = true},
@@ -50,6 +52,7 @@ Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream& stre
         Format("{}", summary.findings_open()),
         Format("{}", summary.gaps()),
         AgeCell(summary.state_since(), stream.Now()),
+        Cell(LabelsText(summary.labels())),
         Cell(summary.maintenance()),
         ToString(summary.state_since()),
         ToString(summary.reported_at()),
@@ -80,7 +83,8 @@ extern const Command nodes = {
         "below the table.",
     .example =
         "fabricctl nodes -o wide\n"
-        "fabricctl nodes --filter 'state=lost' -o name",
+        "fabricctl nodes --filter 'state=lost' -o name\n"
+        "fabricctl nodes --filter 'labels.pool=h100 findings_open>0'",
     .options = kNodesOptions,
     .run = RunNodes,
     .watch = true,

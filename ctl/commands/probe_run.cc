@@ -76,7 +76,7 @@ Result<Output> Follow(Client& client, v1::Campaign campaign, const Arguments& ar
 
 Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& stream) {
   v1::StartCampaignRequest start;
-  ASSIGN_OR_RETURN(*start.mutable_spec(), ReadCampaign(arguments));
+  ASSIGN_OR_RETURN(*start.mutable_spec(), ReadCampaign(client, arguments));
   CatchUnlessNoWait(arguments, stream);
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(start));
   return Follow(client, std::move(campaign), arguments, stream);

@@ -46,7 +46,7 @@ Result<Output> RunScheduleAdd(Client& client, const Arguments& arguments, Stream
   wanted.set_runs_per_day(arguments.Number("runs-per-day"));
   wanted.set_minutes_per_day(arguments.Number("minutes-per-day"));
   wanted.set_author(arguments.Text("author"));
-  ASSIGN_OR_RETURN(*wanted.mutable_spec(), ReadCampaign(arguments));
+  ASSIGN_OR_RETURN(*wanted.mutable_spec(), ReadCampaign(client, arguments));
   ASSIGN_OR_RETURN(v1::Schedule schedule, client.Call<v1::Schedule>(request));
   Output output;
   output.before =

@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/host_list.h"
 #include "ctl/render.h"
 #include "ctl/tar.h"
 #include "proto/json.h"
@@ -26,10 +27,9 @@ constexpr Option kSupportBundleOptions[] = {
      .value = "FILE",
      .fallback = "fabricd-bundle.tar",
      .doc = "File to write; an existing one is replaced."},
-    {.name = "nodes",
-     .type = OptionType::kWords,
-     .value = "NAMES",
-     .doc = "Nodes whose snapshots are in it. Default: the first 32 with failing findings."},
+    NodesOption("nodes",
+                "Nodes whose snapshots are in it: n1,n2, gpu[001-016] or pool=h100. Default: the "
+                "first 32 with failing findings."),
 };
 
 // Parameters of the kernel whose names say that the value is secret.
@@ -119,6 +119,7 @@ std::vector<std::string> NodesWithFindings(const v1::ListNodesResponse& nodes) {
 Result<Output> RunSupportBundle(Client& client, const Arguments& arguments, Stream& stream) {
   // Without a controller there is nothing to put into it.
   RETURN_IF_ERROR(client.Call<v1::GetVersionResponse>(v1::GetVersionRequest()).status());
+  ASSIGN_OR_RETURN(const std::vector<std::string> selected, NodesOf(client, arguments, "nodes"));
   Bundle bundle(client, stream.Now());
   bundle.Add("about.txt",
              Format("fabricctl {}\nmade at {}\n", kVersion, ToString(ToProto(stream.Now()))));
@@ -136,8 +137,7 @@ Result<Output> RunSupportBundle(Client& client, const Arguments& arguments, Stre
   bundle.AddList<v1::ListSubnetsResponse>("subnets.json", v1::ListSubnetsRequest());
   bundle.AddList<v1::ListCertificatesResponse>("certificates.json", v1::ListCertificatesRequest());
   bundle.AddCall<v1::MeshStatus>("mesh.json", v1::GetMeshRequest());
-  const std::vector<std::string> names =
-      arguments.Has("nodes") ? arguments.Words("nodes") : NodesWithFindings(nodes);
+  const std::vector<std::string> names = selected.empty() ? NodesWithFindings(nodes) : selected;
   for (const std::string& name : names) bundle.AddSnapshot(name);
   Output output;
   output.after = bundle.errors().empty() ? std::string() : "Not in the bundle:\n" + bundle.errors();

@@ -23,8 +23,9 @@ constexpr const char* kTopFields =
     "snapshot.rdma_devices.ports.state";
 
 constexpr Option kTopOptions[] = {
-    HostsOption("NODES",
-                "Nodes, such as gpu[001-016], @FILE or -. Default: all nodes, at most 64."),
+    NodesOption(
+        "NODES",
+        "Nodes, such as gpu[001-016], pool=h100, @FILE or -. Default: all nodes, at most 64."),
     {.name = "limit",
      .type = OptionType::kNumber,
      .fallback = "40",
@@ -42,7 +43,7 @@ std::string BitsCell(const std::optional<double>& rate) {
 Result<std::vector<std::string>> TopNodes(Client& client, const Arguments& arguments) {
   std::vector<std::string> names;
   if (arguments.Has("NODES")) {
-    ASSIGN_OR_RETURN(names, HostsOf(arguments, "NODES"));
+    ASSIGN_OR_RETURN(names, NodesOf(client, arguments, "NODES"));
   } else {
     v1::ListNodesRequest request;
     request.set_filter("state=connected");

@@ -4,6 +4,7 @@ import {
   axisTime,
   bitRate,
   filterOf,
+  labelsText,
   microseconds,
   names,
   parseDuration,
@@ -45,6 +46,11 @@ describe("numbers", () => {
     expect(percent(1, 10000)).toBe("< 0.1 %");
     expect(percent(10, 10)).toBe("100 %");
     expect(percent(0, 10)).toBe("0 %");
+  });
+  it("list labels by their keys", () => {
+    expect(labelsText({ rack: "r12", pool: "h100", spare: "" })).toBe("pool=h100, rack=r12, spare=");
+    expect(labelsText({})).toBe("");
+    expect(labelsText(undefined)).toBe("");
   });
   it("list the priorities of a mask", () => {
     expect(priorities(0)).toBe("none");

@@ -88,6 +88,14 @@ export function priorities(mask: number | undefined): string {
   return set.length === 0 ? "none" : set.join(", ");
 }
 
+// "pool=h100, rack=r12", by key; empty without labels.
+export function labelsText(labels: Record<string, string> | undefined): string {
+  return Object.entries(labels ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}=${value}`)
+    .join(", ");
+}
+
 export const SEVERITIES = [
   "SEVERITY_CRITICAL",
   "SEVERITY_ERROR",

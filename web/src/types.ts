@@ -16,6 +16,7 @@ export interface NodeSummary {
   agent_version: string;
   lost_reason: string;
   maintenance: string;
+  labels?: Record<string, string>;
 }
 
 export interface DeviceSummary {

@@ -41,9 +41,9 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"findings --nod n1", "unknown option '--nod'; did you mean '--node'?"},
       {"findings --frobnicate", "unknown option '--frobnicate'; see fabricctl findings --help"},
       {"nodes -x", "unknown option '-x'; see fabricctl nodes --help"},
-      {"findings --node", "--node needs a value: LIST|@FILE|-"},
+      {"findings --node", "--node needs a value: LIST|SELECTOR|@FILE|-"},
       {"findings --all=maybe", "--all: expected true or false, saw 'maybe'"},
-      {"findings --node=", "--node: expected LIST|@FILE|-, saw ''"},
+      {"findings --node=", "--node: expected LIST|SELECTOR|@FILE|-, saw ''"},
       {"nodes -o jsn",
        "--output: expected one of table, wide, json, yaml, name, jsonl, csv, saw 'jsn'; did you "
        "mean 'json'?"},
@@ -140,6 +140,7 @@ TEST(Failures, HaveTheirExitStatus) {
       for (const Option& option : command->options)
         if (option.required) words += Required(option);
       if (command->path == "diagnose") words += " n1";
+      if (command->path == "node label") words += " n1";
       if (command->path == "port") words = "port n1/x";
       if (command->path == "schedule add") words += " 30";
       if (command->path == "silence add") words += " --node x";

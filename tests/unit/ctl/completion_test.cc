@@ -46,7 +46,8 @@ TEST(Completion, OfValues) {
 
 TEST(Completion, OfLiveNames) {
   EXPECT_THAT(CompletionsOf({"node", "n"}), ElementsAre("n1", "n2"));
-  EXPECT_THAT(CompletionsOf({"node", ""}), ElementsAre("remove", "maintenance", "n1", "n2"));
+  EXPECT_THAT(CompletionsOf({"node", ""}),
+              ElementsAre("remove", "label", "maintenance", "n1", "n2"));
   EXPECT_THAT(CompletionsOf({"findings", "--node", "n"}), ElementsAre("n1", "n2"));
   EXPECT_THAT(CompletionsOf({"probe", "run", "--nodes", "n1,n"}), ElementsAre("n1,n1", "n1,n2"));
   EXPECT_THAT(CompletionsOf({"finding", "show", ""}), ElementsAre("f1"));

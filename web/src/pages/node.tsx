@@ -5,7 +5,7 @@ import { FindingTable } from "./findings";
 import { NodeState } from "./nodes";
 import { NodeHistory, NodeRates } from "./node_counters";
 import { Table, type Column } from "../parts/table";
-import { MISSING, bitRate, byName, count, priorities, word } from "../format";
+import { MISSING, bitRate, byName, count, labelsText, priorities, word } from "../format";
 import { hashOf } from "../router";
 import { useLoad } from "../session";
 import type { DeviceSummary, Difference, Finding, NodeSnapshot, NodeSummary } from "../types";
@@ -165,6 +165,7 @@ export function NodePage({ name }: { name: string }) {
           ["Kernel", <Value text={summary.kernel_release || MISSING} />],
           ["Agent", <Value text={summary.agent_version || MISSING} />],
           ["GPUs", count(summary.gpus)],
+          ["Labels", <Value text={labelsText(summary.labels) || MISSING} why="no labels" />],
         ]}
       />
       {summary.lost_reason !== "" && <p class="error">Lost: {summary.lost_reason}</p>}
