@@ -85,6 +85,7 @@ std::string ScopedRoleText(const v1::ScopedRole& scoped) {
   if (!scoped.rails().empty())
     text += ", rails " +
             ListOfNumbers({scoped.rails().data(), static_cast<std::size_t>(scoped.rails_size())});
+  if (!scoped.labels().empty()) text += ", labels " + Quoted(scoped.labels());
   return text;
 }
 

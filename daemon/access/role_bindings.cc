@@ -7,12 +7,18 @@
 #include "base/text.h"
 #include "daemon/access/access_file.h"
 #include "daemon/profile/profile.h"
+#include "proto/labels.h"
 #include "proto/roles.h"
 
 namespace fabric::access {
 namespace {
 
-constexpr std::array<std::string_view, 4> kBindingKeys = {"identity", "roles", "nodes", "rails"};
+constexpr std::array<std::string_view, 5> kBindingKeys = {"identity", "roles", "nodes", "rails",
+                                                          "labels"};
+
+bool HasScope(const v1::ScopedRole& scope) {
+  return !scope.nodes().empty() || !scope.rails().empty() || !scope.labels().empty();
+}
 
 // A role of agents or of metrics is not about nodes and rails.
 Status ReadScope(const FileEntry& entry, const std::vector<v1::Role>& roles,
@@ -24,15 +30,24 @@ Status ReadScope(const FileEntry& entry, const std::vector<v1::Role>& roles,
     ASSIGN_OR_RETURN(const std::vector<std::uint32_t> rails, entry.Numbers("rails"));
     scope.mutable_rails()->Assign(rails.begin(), rails.end());
   }
-  if (scope.nodes().empty() && scope.rails().empty()) return {};
+  if (entry.Has("labels")) {
+    ASSIGN_OR_RETURN(*scope.mutable_labels(), entry.Text("labels"));
+    const Status status = LabelSelector::Parse(scope.labels()).status();
+    if (!status.ok()) return entry.Error("labels", status.message());
+  }
+  if (!HasScope(scope)) return {};
   for (const v1::Role role : roles)
     if (role != v1::ROLE_OPERATOR)
-      return entry.Error("roles",
-                         Format("expected operator with nodes or rails, saw {}", RoleName(role)));
+      return entry.Error(
+          "roles", Format("expected operator with nodes, rails or labels, saw {}", RoleName(role)));
   return {};
 }
 
 }  // namespace
+
+bool RoleBindings::Binding::IsScoped() const {
+  return HasScope(scope);
+}
 
 Result<RoleBindings> RoleBindings::Parse(std::string_view yaml, std::string_view file) {
   RoleBindings bindings;

@@ -12,6 +12,7 @@ namespace fabric::access {
 
 // - {identity: "spiffe://example.org/ops/*", roles: [operator]}
 // - {identity: "oidc-group:rack-1", roles: [operator], nodes: "gpu-1*", rails: [0, 1]}
+// - {identity: "oidc-group:team-a", roles: [operator], labels: "pool=h100,rack!=r12"}
 class RoleBindings {
  public:
   RoleBindings() = default;
@@ -30,7 +31,7 @@ class RoleBindings {
     std::string identity;  // Pattern
     std::vector<v1::Role> roles;
     v1::ScopedRole scope;  // Without a role
-    bool IsScoped() const { return !scope.nodes().empty() || !scope.rails().empty(); }
+    bool IsScoped() const;
   };
   std::vector<Binding> bindings_;
 };

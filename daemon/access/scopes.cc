@@ -14,6 +14,14 @@ bool Grants(const v1::ScopedRole& scoped, const Need& need) {
                              [&](v1::Role needed) { return Includes(scoped.role(), needed); });
 }
 
+// No selector covers a node without labels. Bindings have valid selectors only.
+bool CoversLabels(const std::string& selector, const Part& part) {
+  if (selector.empty()) return true;
+  if (part.node.empty() || part.labels.empty()) return false;
+  const auto parsed = LabelSelector::Parse(selector);
+  return parsed.ok() && parsed->Matches(part.labels);
+}
+
 bool Covers(const v1::ScopedRole& scoped, const Part& part) {
   const bool node = scoped.nodes().empty() ||
                     (!part.node.empty() && profile::MatchesPattern(scoped.nodes(), part.node));
@@ -22,11 +30,12 @@ bool Covers(const v1::ScopedRole& scoped, const Part& part) {
       (!part.rails.empty() && std::ranges::all_of(part.rails, [&](std::uint32_t rail) {
         return std::ranges::find(scoped.rails(), rail) != scoped.rails().end();
       }));
-  return node && rails;
+  return node && rails && CoversLabels(scoped.labels(), part);
 }
 
 std::string TextOf(const Part& part) {
-  return Format("{}, {}", part.node.empty() ? "all nodes" : "node " + Quoted(part.node),
+  return Format("{}{}, {}", part.node.empty() ? "all nodes" : "node " + Quoted(part.node),
+                part.labels.empty() ? "" : " with " + Quoted(LabelsText(part.labels)),
                 part.rails.empty() ? "all rails" : "rails " + ListOfNumbers(part.rails));
 }
 

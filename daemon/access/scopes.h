@@ -1,4 +1,4 @@
-// Roles for a part of the fabric: node names and rails. Pure.
+// Roles for a part of the fabric: names and labels of nodes, and rails. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "daemon/access/policy.h"
 #include "fabric/v1/access.pb.h"
+#include "proto/labels.h"
 
 namespace fabric::access {
 
@@ -17,6 +18,7 @@ namespace fabric::access {
 struct Part {
   std::string node;                  // Empty: all nodes
   std::vector<std::uint32_t> rails;  // Empty: all rails
+  Labels labels = {};                // Of the node
 };
 // NOT_FOUND if the request names something that does not exist.
 using MakeParts = std::function<Result<std::vector<Part>>()>;

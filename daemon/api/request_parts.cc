@@ -88,9 +88,8 @@ Result<Parts> PartsOfNodeAction(control::Controller& controller, const std::stri
   return Parts{Part{.node = action.node(), .rails = {}}};
 }
 
-}  // namespace
-
-Result<Parts> PartsOf(control::Controller& controller, const Message& request, Moment now) {
+// Without labels of the nodes.
+Result<Parts> BareParts(control::Controller& controller, const Message& request, Moment now) {
   if (const auto* const one = dynamic_cast<const v1::AcknowledgeFindingRequest*>(&request))
     return PartsOfFinding(controller, one->id(), now);
   if (const auto* const one = dynamic_cast<const v1::CreateSilenceRequest*>(&request))
@@ -129,7 +128,19 @@ Result<Parts> PartsOf(control::Controller& controller, const Message& request, M
     return PartsOfNodeAction(controller, one->id(), now);
   if (const auto* const one = dynamic_cast<const v1::ReportNodeActionRequest*>(&request))
     return PartsOfNodeAction(controller, one->id(), now);
+  // SetNodeLabels too: labels decide what a role covers, so that they need a role for everything.
   return kEverything;
+}
+
+}  // namespace
+
+Result<Parts> PartsOf(control::Controller& controller, const Message& request, Moment now) {
+  ASSIGN_OR_RETURN(Parts parts, BareParts(controller, request, now));
+  std::vector<std::string> nodes;
+  for (const Part& part : parts) nodes.push_back(part.node);
+  std::vector<Labels> labels = controller.LabelsOf(nodes);
+  for (std::size_t n = 0; n < parts.size(); ++n) parts[n].labels = std::move(labels[n]);
+  return parts;
 }
 
 }  // namespace fabric::api

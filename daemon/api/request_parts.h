@@ -12,8 +12,9 @@
 
 namespace fabric::api {
 
-// One part that is about everything for requests of an unknown type. NOT_FOUND if the request names
-// a finding, silence, campaign or schedule that does not exist.
+// With the labels that the nodes have now. One part that is about everything for requests of an
+// unknown type. NOT_FOUND if the request names a finding, silence, campaign or schedule that does
+// not exist.
 Result<std::vector<access::Part>> PartsOf(control::Controller& controller,
                                           const google::protobuf::Message& request, Moment now);
 

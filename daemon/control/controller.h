@@ -26,6 +26,7 @@
 #include "daemon/store/buffered_store.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
+#include "proto/labels.h"
 
 namespace fabric {
 struct Excess;
@@ -108,6 +109,9 @@ class Controller {
   void SetPolicy(Policy policy, Moment now);
   // Of the profile, for the whole fleet: without its overrides.
   v1::Expectations FleetExpectations();
+
+  // Of these nodes, in their order. Empty for a node without labels or an unknown one.
+  std::vector<Labels> LabelsOf(const std::vector<std::string>& nodes);
 
   // Numbers for /metrics. Those of nodes and findings are up to date, the others at most
   // kNumbersAge old. Does not wait for the controller.

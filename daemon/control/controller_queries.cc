@@ -58,6 +58,13 @@ Status Controller::CallLong(const Handler& handler, const google::protobuf::Mess
   return handler.in_turns(turns, request, response, now);
 }
 
+std::vector<Labels> Controller::LabelsOf(const std::vector<std::string>& nodes) {
+  const Turn turn(mutex_, turns_, clock_, TurnKind::kCall, "labels");
+  std::vector<Labels> labels;
+  for (const std::string& node : nodes) labels.push_back(state_->labels.Of(node));
+  return labels;
+}
+
 void Controller::SetSigningKey(SigningKey key) {
   const Turn turn(mutex_, turns_, clock_, TurnKind::kTickCertificates);
   state_->certificates.SetKey(std::move(key));

@@ -272,6 +272,51 @@ TEST_F(AccessMatrix, ARoleForAPartCountsForRequestsAboutThatPart) {
   EXPECT_EQ(code(remove, removed), Code::kPermissionDenied) << "needs admin";
 }
 
+// Labels are read when the request comes, and a scoped operator cannot change them.
+TEST(AccessByLabels, ARoleForLabelsCountsForNodesThatHaveThem) {
+  testing::ControllerWorld world([](store::Store& store) {
+    v1::NodeSnapshot snapshot;
+    snapshot.mutable_node()->set_name("n1");
+    ASSERT_TRUE(store.PutNode(snapshot, {}).ok());
+  });
+  world.authenticator().SetBindings(*access::RoleBindings::Parse(
+      "- {identity: \"spiffe://corp/ops/*\", roles: [operator], labels: pool=h100}\n", "f"));
+  const access::Caller alice = WithCertificate("spiffe://corp/ops/alice");
+  const access::Caller admin = WithCertificate("spiffe://fabric/operator/a");
+  const auto code = [&](const access::Caller& caller, const Message& request, Message& response) {
+    return world.api()
+        .Call({.caller = caller, .transport = "test"}, *MethodOf(*request.GetDescriptor()), request,
+              response)
+        .code();
+  };
+  v1::CreateSilenceRequest silence;
+  silence.mutable_silence()->set_node("n1");
+  silence.mutable_silence()->set_reason("planned");
+  silence.set_duration_seconds(60);
+  v1::Silence made;
+  EXPECT_EQ(code(alice, silence, made), Code::kPermissionDenied) << "without labels";
+  v1::SetNodeLabelsRequest labels;
+  labels.set_name("n1");
+  (*labels.mutable_set())["pool"] = "h100";
+  v1::NodeSummary node;
+  EXPECT_EQ(code(alice, labels, node), Code::kPermissionDenied) << "not of another node";
+  ASSERT_EQ(code(admin, labels, node), Code::kOk);
+  EXPECT_EQ(code(alice, silence, made), Code::kOk);
+  EXPECT_EQ(made.author(), "spiffe://corp/ops/alice");
+  EXPECT_EQ(code(alice, labels, node), Code::kPermissionDenied) << "not of a covered node";
+  const auto entries = *world.audit().Before(0, 9);
+  const auto entry = std::find_if(entries.begin(), entries.end(), [](const v1::AuditEntry& one) {
+    return one.method() == "SetNodeLabels" && one.outcome() == v1::AUDIT_OUTCOME_OK;
+  });
+  ASSERT_NE(entry, entries.end());
+  EXPECT_THAT(entry->request(), HasSubstr("h100"));
+  EXPECT_EQ(entry->target(), "nodes/n1");
+  EXPECT_EQ(entry->identity(), "spiffe://fabric/operator/a");
+  (*labels.mutable_set())["pool"] = "h200";
+  ASSERT_EQ(code(admin, labels, node), Code::kOk);
+  EXPECT_EQ(code(alice, silence, made), Code::kPermissionDenied);
+}
+
 TEST(WithAuthor, ReplacesTheAuthorOfAProvenIdentity) {
   v1::Identity identity;
   identity.set_name("alice");
