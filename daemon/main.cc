@@ -78,6 +78,12 @@ std::string Issuer() {
   return Format("fabricd {}{}{}", kVersion, machine.empty() ? "" : " at ", machine);
 }
 
+// Borrows the clock.
+std::function<Result<std::vector<notify::Receiver>>(const Settings&)> ReceiversFor(
+    const Clock& clock) {
+  return [&clock](const Settings& settings) { return ReadReceivers(settings, Issuer(), clock); };
+}
+
 control::MeshSettings MeshOf(const Settings& settings) {
   return {.on = settings.Text("mesh") == "on",
           .paths = settings.Number("mesh-paths"),
@@ -276,6 +282,7 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
                       .controller = controller,
                       .subnets = subnets,
                       .notifier = *notifier,
+                      .receivers_of = ReceiversFor(clock),
                       .arguments = arguments,
                       .notify = Notify},
                      ending_signals);

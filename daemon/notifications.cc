@@ -10,9 +10,9 @@
 
 namespace fabric {
 
-Result<std::unique_ptr<notify::Notifier>> OpenNotifier(const Settings& settings,
-                                                       const std::string& controller,
-                                                       const Clock& clock) {
+Result<std::vector<notify::Receiver>> ReadReceivers(const Settings& settings,
+                                                    const std::string& controller,
+                                                    const Clock& clock) {
   std::vector<notify::Receiver> receivers;
   auto webhooks = notify::ReadWebhooks(settings.Text("webhooks"));
   if (!webhooks.ok()) return webhooks.status().In("webhooks");
@@ -27,6 +27,14 @@ Result<std::unique_ptr<notify::Notifier>> OpenNotifier(const Settings& settings,
     log::Info("findings go to syslog at {}", settings.Text("syslog"));
     receivers.push_back(*std::move(syslog));
   }
+  return receivers;
+}
+
+Result<std::unique_ptr<notify::Notifier>> OpenNotifier(const Settings& settings,
+                                                       const std::string& controller,
+                                                       const Clock& clock) {
+  ASSIGN_OR_RETURN(std::vector<notify::Receiver> receivers,
+                   ReadReceivers(settings, controller, clock));
   return std::make_unique<notify::Notifier>(std::move(receivers), [](const std::string& line) {
     log::Warning("notifications: {}", line);
   });

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/settings.h"
@@ -11,7 +12,11 @@
 
 namespace fabric {
 
-// Errors name the setting, and the line of the file. Without receivers the notifier does nothing.
+// The receivers of the settings. Errors name the setting, and the line of the file.
+Result<std::vector<notify::Receiver>> ReadReceivers(const Settings& settings,
+                                                    const std::string& controller,
+                                                    const Clock& clock);
+// Without receivers the notifier does nothing.
 Result<std::unique_ptr<notify::Notifier>> OpenNotifier(const Settings& settings,
                                                        const std::string& controller,
                                                        const Clock& clock);

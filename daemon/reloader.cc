@@ -37,16 +37,9 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   return problems;
 }
 
-// Empty without one.
-std::string ReadWebhooksFile(const Settings& settings) {
-  if (!settings.Has("webhooks")) return {};
-  auto text = ReadText(settings.Text("webhooks"));
-  return text.ok() ? *std::move(text) : std::string();
-}
-
 // Settings that differ and that Reload() does not apply.
 std::vector<std::string> RestartNeeded(const Settings& before, const Settings& now) {
-  constexpr std::string_view kApplied[] = {"profile", "rules", "log-level"};
+  constexpr std::string_view kApplied[] = {"profile", "rules", "log-level", "webhooks", "syslog"};
   std::vector<std::string> names;
   for (const Settings::Entry& entry : now.entries())
     if (before.All(entry.option->name) != entry.texts &&
@@ -73,10 +66,11 @@ Result<control::Policy> ReadPolicy(const Settings& settings) {
                                           .problems = problems}};
 }
 
-Reloader::Reloader(std::vector<std::string> arguments, const Settings& settings, Use use)
+Reloader::Reloader(std::vector<std::string> arguments, const Settings& settings,
+                   ReceiversOf receivers_of, Use use)
     : arguments_(std::move(arguments)),
       started_(settings),
-      webhooks_(ReadWebhooksFile(settings)),
+      receivers_of_(std::move(receivers_of)),
       use_(std::move(use)) {}
 
 Result<Settings> Reloader::ReadSettings() const {
@@ -99,17 +93,15 @@ Result<v1::ReloadResponse> Reloader::ReloadLocked(Moment now) {
     if (!file.problems.empty())
       return Status(Code::kInvalidArgument, yaml::ToString(file.problems.front())).In("rules");
   ASSIGN_OR_RETURN(control::Policy policy, ReadPolicy(settings));
+  ASSIGN_OR_RETURN(std::vector<notify::Receiver> receivers, receivers_of_(settings));
   v1::ReloadResponse response;
   response.set_profile(policy.profile.name());
   response.set_rules(static_cast<std::uint32_t>(policy.custom_rules.infos.size()));
   response.set_log_level(settings.Text("log-level"));
   for (std::string& name : RestartNeeded(started_, settings))
     *response.add_restart_needed() = std::move(name);
-  if (started_.All("webhooks") == settings.All("webhooks") &&
-      ReadWebhooksFile(settings) != webhooks_)
-    response.add_restart_needed("webhooks");
   log::SetLevel(level);
-  use_(std::move(policy), now);
+  use_({.policy = std::move(policy), .receivers = std::move(receivers)}, now);
   log::Info("reloaded: profile {}, {} custom rules, log level {}",
             response.profile().empty() ? "none" : response.profile(), response.rules(),
             response.log_level());

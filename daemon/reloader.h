@@ -1,5 +1,6 @@
 // Reload of what fabricd reads at start-up and can change while it runs: profile, custom rules, log
-// level. TLS files, tokens and role bindings are reloaded when they change.
+// level, receivers of notifications. TLS files, tokens and role bindings are reloaded when they
+// change.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include "base/settings.h"
 #include "base/status.h"
 #include "daemon/control/options.h"
+#include "daemon/notify/notifier.h"
 #include "fabric/v1/operate.pb.h"
 
 namespace fabric {
@@ -23,9 +25,15 @@ Result<control::Policy> ReadPolicy(const Settings& settings);
 // Thread-safe.
 class Reloader {
  public:
-  using Use = std::function<void(control::Policy policy, Moment now)>;
+  struct Loaded {
+    control::Policy policy;
+    std::vector<notify::Receiver> receivers;
+  };
+  using ReceiversOf = std::function<Result<std::vector<notify::Receiver>>(const Settings&)>;
+  using Use = std::function<void(Loaded loaded, Moment now)>;
   // `arguments`: of the command line. `use` gets what was read without an error.
-  Reloader(std::vector<std::string> arguments, const Settings& settings, Use use);
+  Reloader(std::vector<std::string> arguments, const Settings& settings, ReceiversOf receivers_of,
+           Use use);
 
   // Reads the settings file again, and the files that it names. An error changes nothing.
   Result<v1::ReloadResponse> Reload(Moment now);
@@ -41,8 +49,8 @@ class Reloader {
   Result<Settings> ReadSettings() const;
 
   const std::vector<std::string> arguments_;
-  const Settings started_;      // At start-up
-  const std::string webhooks_;  // Contents of the file of webhooks at start-up
+  const Settings started_;  // At start-up
+  const ReceiversOf receivers_of_;
   const Use use_;
   Mutex mutex_;
 };

@@ -152,6 +152,14 @@ void ReloadBySignal(Reloader& reloader, const Served& with) {
   with.notify("READY=1");
 }
 
+// Borrows `with`.
+Reloader::Use UseOf(const Served& with) {
+  return [&with](Reloader::Loaded next, Moment now) {
+    with.controller.SetPolicy(std::move(next.policy), now);
+    with.notifier.Replace(std::move(next.receivers));
+  };
+}
+
 // Checks the leadership before and after each call: an answer that another leader may contradict is
 // not given. Both arguments are borrowed.
 api::CallFunction WithLeadership(api::Api& fabric_api, const Leadership* leadership) {
@@ -195,9 +203,7 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
   api::CallMetrics calls;
   api::Api fabric_api(controller, gate, clock, calls, join ? &join->service() : nullptr);
   const api::CallFunction call = WithLeadership(fabric_api, with.leadership);
-  Reloader reloader(with.arguments, settings, [&](control::Policy next, Moment now) {
-    controller.SetPolicy(std::move(next), now);
-  });
+  Reloader reloader(with.arguments, settings, with.receivers_of, UseOf(with));
   fabric_api.AnswerWith([&](const auto& request, auto& response, Moment now) {
     return reloader.Answer(request, response, now);
   });

@@ -39,6 +39,7 @@ struct Served {
   control::Controller& controller;
   SubnetFiles& subnets;
   notify::Notifier& notifier;
+  std::function<Result<std::vector<notify::Receiver>>(const Settings&)> receivers_of;
   const std::vector<std::string>& arguments;           // Of the command line
   std::function<void(std::string_view state)> notify;  // Of systemd
 };

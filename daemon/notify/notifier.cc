@@ -23,35 +23,79 @@ std::string EventName(const v1::Event& event) {
   return opened ? "finding_opened" : "";
 }
 
+// With the lines of other receivers, whose threads have ended.
+template <class Lines>
+void TakeOver(const Lines& lines, Lines& from) {
+  for (const auto& line : lines) {
+    for (const auto& old : from) {
+      if (old->receiver.name != line->receiver.name) continue;
+      const MutexLock theirs(old->mutex);
+      const MutexLock ours(line->mutex);
+      line->queue = std::move(old->queue);
+      line->sent = old->sent;
+      line->dropped = old->dropped;
+    }
+  }
+}
+
+template <class Line>
+std::vector<std::unique_ptr<Line>> LinesOf(std::vector<Receiver> receivers) {
+  std::vector<std::unique_ptr<Line>> lines;
+  for (Receiver& receiver : receivers)
+    lines.emplace_back(std::make_unique<Line>())->receiver = std::move(receiver);
+  return lines;
+}
+
 }  // namespace
 
 Notifier::Notifier(std::vector<Receiver> receivers, std::function<void(const std::string&)> report,
                    const NotifierOptions& options)
-    : report_(std::move(report)), options_(options) {
-  for (Receiver& receiver : receivers) {
-    auto line = std::make_unique<Line>();
-    line->receiver = std::move(receiver);
-    lines_.push_back(std::move(line));
-  }
-  for (const auto& line : lines_)
-    line->thread =
-        std::jthread([this, at = line.get()](const std::stop_token& stop) { Run(*at, stop); });
+    : report_(std::move(report)), options_(options), lines_(LinesOf<Line>(std::move(receivers))) {
+  Start(lines_);
 }
 
 Notifier::~Notifier() {
   Stop();
 }
 
-void Notifier::Stop() {
-  for (const auto& line : lines_) line->thread.request_stop();
-  for (const auto& line : lines_)
+void Notifier::Start(Lines& lines) {
+  for (const auto& line : lines)
+    line->thread =
+        std::jthread([this, at = line.get()](const std::stop_token& stop) { Run(*at, stop); });
+}
+
+// Without mutex_: events come meanwhile.
+void Notifier::EndThreads() {
+  std::vector<Line*> lines;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& line : lines_) lines.push_back(line.get());
+  }
+  for (Line* const line : lines) line->thread.request_stop();
+  for (Line* const line : lines)
     if (line->thread.joinable()) line->thread.join();
+}
+
+void Notifier::Replace(std::vector<Receiver> receivers) {
+  Lines lines = LinesOf<Line>(std::move(receivers));
+  const MutexLock one(change_);
+  EndThreads();
+  const MutexLock lock(mutex_);
+  TakeOver(lines, lines_);
+  lines_ = std::move(lines);
+  Start(lines_);
+}
+
+void Notifier::Stop() {
+  const MutexLock one(change_);
+  EndThreads();
 }
 
 void Notifier::OnEvent(const v1::Event& event) {
   if (!event.has_finding()) return;
   const std::string name = EventName(event);
   if (name.empty()) return;
+  const MutexLock all(mutex_);
   for (const auto& line : lines_) {
     if (event.finding().severity() < line->receiver.min_severity) continue;
     const MutexLock lock(line->mutex);
@@ -81,14 +125,18 @@ void Notifier::Run(Line& line, const std::stop_token& stop) {
     if (full)
       report_(Format("{}: more than {} notifications waited, the oldest are dropped",
                      line.receiver.name, options_.queue_max));
-    const bool sent = Deliver(line, next, stop);
+    const std::optional<bool> sent = Deliver(line, next, stop);
     const MutexLock lock(line.mutex);
-    ++(sent ? line.sent : line.dropped);
+    if (sent)
+      ++(*sent ? line.sent : line.dropped);
+    else
+      line.queue.push_front(std::move(next));
   }
 }
 
 // Waits between the attempts, so that a receiver that is down does not get all at once.
-bool Notifier::Deliver(Line& line, const Notification& notification, const std::stop_token& stop) {
+std::optional<bool> Notifier::Deliver(Line& line, const Notification& notification,
+                                      const std::stop_token& stop) {
   Duration wait = options_.first_wait;
   Status status;
   for (int attempt = 1; attempt <= options_.attempts_max; ++attempt) {
@@ -98,7 +146,7 @@ bool Notifier::Deliver(Line& line, const Notification& notification, const std::
     if (attempt == options_.attempts_max) break;
     MutexLock lock(line.mutex);
     line.wake.wait_for(lock, stop, wait, [] { return false; });
-    if (stop.stop_requested()) return false;
+    if (stop.stop_requested()) return std::nullopt;
     wait *= 2;
   }
   report_(Format("{}: notification of {} dropped: {}", line.receiver.name,
@@ -108,6 +156,7 @@ bool Notifier::Deliver(Line& line, const Notification& notification, const std::
 
 std::vector<ReceiverCounts> Notifier::Counts() const {
   std::vector<ReceiverCounts> counts;
+  const MutexLock all(mutex_);
   for (const auto& line : lines_) {
     const MutexLock lock(line->mutex);
     counts.push_back({.name = line->receiver.name,

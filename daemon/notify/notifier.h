@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,9 +54,13 @@ class Notifier final : public control::EventListener {
   ~Notifier() override;
 
   void OnEvent(const v1::Event& event) override;
-  // Drops the queue and waits for the threads: at most as long as one attempt.
-  void Stop();
-  std::vector<ReceiverCounts> Counts() const;
+  // Replaces the receivers. One with the name of an earlier one takes over its queue and its
+  // counts; the queues of the others are dropped. Waits for the threads of the earlier ones: at
+  // most as long as one attempt.
+  void Replace(std::vector<Receiver> receivers) EXCLUDES(change_);
+  // Drops the queues and waits for the threads: at most as long as one attempt.
+  void Stop() EXCLUDES(change_);
+  std::vector<ReceiverCounts> Counts() const EXCLUDES(mutex_);
 
  private:
   struct Line {
@@ -68,12 +73,19 @@ class Notifier final : public control::EventListener {
     bool full GUARDED_BY(mutex) = false;  // Since the last report
     std::jthread thread;
   };
+  using Lines = std::vector<std::unique_ptr<Line>>;
+  void Start(Lines& lines);
+  void EndThreads() EXCLUDES(mutex_);
   void Run(Line& line, const std::stop_token& stop);
-  bool Deliver(Line& line, const Notification& notification, const std::stop_token& stop);
+  // No value: interrupted.
+  std::optional<bool> Deliver(Line& line, const Notification& notification,
+                              const std::stop_token& stop);
 
   const std::function<void(const std::string&)> report_;
   const NotifierOptions options_;
-  std::vector<std::unique_ptr<Line>> lines_;
+  Mutex change_;  // One Replace() or Stop() at a time; before mutex_
+  mutable Mutex mutex_;
+  Lines lines_ GUARDED_BY(mutex_);  // Changed by Replace() alone
 };
 
 }  // namespace fabric::notify

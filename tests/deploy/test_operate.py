@@ -244,10 +244,21 @@ class TestOperate(DeployTest):
             self.assertIn(finding["id"],
                           [one["id"] for one in fleet.get("/v1/findings")["findings"]])
             self.assertEqual(answers, [])
+
+    def test_reload_reads_the_file_of_webhooks_again(self):
+        with webhook_server() as (address, got, _), webhook_server() as (other, more, _):
+            hooks = self.hooks(address)
+            fleet = self.start(f"--webhooks={hooks}")
+            fleet.add("n1", "roce_connectx6dx")
+            self.check_message(*got.get(timeout=LIMIT))
+            text = hooks.read_text()
+            hooks.write_text(text + "  min-severity: loud\n")
+            self.assertIn(f"webhooks: {hooks}:4:", self.fabricctl(fleet, "reload", status=2))
+            hooks.write_text(text.replace(address, other))
             self.assertNotIn("Restart", self.fabricctl(fleet, "reload"))
-            hooks.write_text(hooks.read_text() + "  min-severity: error\n")
-            self.assertIn("Restart fabricd to use the new value of webhooks.",
-                          self.fabricctl(fleet, "reload"))
+            fleet.kill("n1")
+            self.assertEqual(self.check_message(*more.get(timeout=LIMIT))["event"],
+                             "finding_opened")
 
     def test_a_webhook_over_tls_checks_the_certificate(self):
         pki = self.folder() / "pki"

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 v1::Event Opened(const std::string& id, v1::Severity severity = v1::SEVERITY_ERROR) {
   v1::Event event;
@@ -147,6 +148,50 @@ TEST(Notifier, AReceiverThatHangsBlocksNeitherTheCallerNorOthers) {
   }
   released.notify_all();
   notifier.Stop();
+}
+
+// A receiver that is down: it adds "NAME: ID" for each attempt.
+Receiver Down(const std::string& name, Got& got) {
+  return {.name = name, .send = [name, &got](const Notification& one) {
+            got.Add(name + ": " + one.finding.id());
+            return Status(Code::kUnavailable, "down");
+          }};
+}
+
+TEST(Notifier, ANewReceiverTakesOverWhatWaitsForTheOneWithItsName) {
+  Got before, after;
+  Notifier notifier({Down("ops", before), Down("other", before)}, Ignore,
+                    {.first_wait = std::chrono::hours(1)});
+  for (const char* const id : {"a", "b", "c"}) notifier.OnEvent(Opened(id));
+  EXPECT_EQ(before.Await(2).size(), 2u) << "both have tried the first one";
+  notifier.Replace({{.name = "ops",
+                     .send =
+                         [&](const Notification& one) {
+                           after.Add("ops: " + one.finding.id());
+                           return Status();
+                         }},
+                    {.name = "new", .send = [&](const Notification& one) {
+                       after.Add("new: " + one.finding.id());
+                       return Status();
+                     }}});
+  EXPECT_THAT(after.Await(3), ElementsAre("ops: a", "ops: b", "ops: c"));
+  notifier.OnEvent(Opened("d"));
+  EXPECT_THAT(after.Await(5),
+              UnorderedElementsAre("ops: a", "ops: b", "ops: c", "ops: d", "new: d"));
+  EXPECT_EQ(before.Await(2).size(), 2u) << "the earlier ones get no more";
+  notifier.Stop();
+  ASSERT_EQ(notifier.Counts().size(), 2u);
+  EXPECT_EQ(notifier.Counts()[0].name, "ops");
+  EXPECT_EQ(notifier.Counts()[0].sent, 4u);
+  EXPECT_EQ(notifier.Counts()[0].dropped, 0u);
+}
+
+TEST(Notifier, WithoutReceiversDoesNothing) {
+  Got got;
+  Notifier notifier({Down("ops", got)}, Ignore, kFast);
+  notifier.Replace({});
+  notifier.OnEvent(Opened("a"));
+  EXPECT_TRUE(notifier.Counts().empty());
 }
 
 TEST(Notifier, StopsWhileItWaitsForTheNextAttempt) {
