@@ -245,6 +245,25 @@ class TestOperate(DeployTest):
                           [one["id"] for one in fleet.get("/v1/findings")["findings"]])
             self.assertEqual(answers, [])
 
+    def test_labels_select_nodes_and_are_in_the_answers(self):
+        fleet = self.start()
+        for node in ("n1", "n2"):
+            fleet.add(node, "roce_connectx6dx")
+        self.assertIn("pool=h100,rack=r12",
+                      self.fabricctl(fleet, "node", "label", "n1", "pool=h100", "rack=r12"))
+        self.fabricctl(fleet, "node", "label", "n2", "pool=h200")
+        self.assertEqual(fleet.get("/v1/nodes/n1")["summary"]["labels"],
+                         {"pool": "h100", "rack": "r12"})
+        self.assertEqual([one["name"] for one in
+                          fleet.get("/v1/nodes?filter=labels.pool%3Dh200")["nodes"]], ["n2"])
+        self.fabricctl(fleet, "silence", "add", "--node", "pool!=h200", "--for", "1h",
+                       "--reason", "OPS-1")
+        self.assertEqual([one["node"] for one in fleet.get("/v1/silences")["silences"]], ["n1"])
+        for wrong in ("pol=h100", "pool=h300"):
+            self.fabricctl(fleet, "silence", "add", "--node", wrong, "--for", "1h",
+                           "--reason", "OPS-1", status=5)
+        self.assertIn("labels: pool=h200", self.fabricctl(fleet, "events", "--kind", "node"))
+
     def test_reload_reads_the_file_of_webhooks_again(self):
         with webhook_server() as (address, got, _), webhook_server() as (other, more, _):
             hooks = self.hooks(address)
