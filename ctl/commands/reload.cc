@@ -62,9 +62,9 @@ extern const Command reload = {
     .path = "reload",
     .summary = "Let fabricd read its profile, custom rules and log level again.",
     .description =
-        "The same as SIGHUP. A file with an error is refused, and the previous one stays in use. "
-        "TLS "
-        "files, tokens and role bindings are reloaded without it when they change.",
+        "The same as SIGHUP; the file of webhooks is read again, too. A file with an error is "
+        "refused, and the previous one stays in use. TLS files, tokens and role bindings are "
+        "reloaded without it when they change.",
     .example =
         "fabricctl reload\n"
         "fabricctl reload --author ada",
