@@ -10,9 +10,9 @@
 namespace fabric::blame {
 namespace {
 
-constexpr std::size_t kGoodMin = 2;      // Minimum good observations of a good endpoint
-constexpr std::size_t kPartnersMin = 3;  // Minimum partners of a healthy endpoint
-constexpr double kExcluded = -3;         // Log odds below which a loss is excluded
+constexpr std::size_t kGoodMin = 2;             // Minimum good observations of a good endpoint
+constexpr std::size_t kHealthyPartnersMin = 3;  // Minimum partners of a healthy endpoint
+constexpr double kExcluded = -3;                // Log odds below which a loss is excluded
 constexpr double kSlow = 0.9;
 constexpr double kLate = 1.4;
 constexpr double kNoiseDeviations = 2;  // Allowed deviation, in standard deviations
@@ -252,8 +252,8 @@ std::string Missing(const ObservationPaths& paths, const ChannelLikelihoods& los
                     std::uint32_t endpoint) {
   const auto name = [&] { return NameOf(paths.fabric().endpoints[endpoint]); };
   const std::size_t possible = partners.OfRail(endpoint).size();
-  const std::size_t needed = std::min(kPartnersMin, possible > 0 ? possible - 1 : 0);
-  const std::size_t met = PartnersOf(paths, endpoint, kPartnersMin);
+  const std::size_t needed = std::min(kHealthyPartnersMin, possible > 0 ? possible - 1 : 0);
+  const std::size_t met = PartnersOf(paths, endpoint, kHealthyPartnersMin);
   if (met < needed) return Format("{} was probed with {} partners", name(), met);
   if (MayBe(paths, speeds, partners, endpoint, kThirdSpeed))
     return Format("{} may have a third of the bandwidth of comparable ports", name());

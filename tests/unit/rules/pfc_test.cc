@@ -59,7 +59,7 @@ TEST(PfcEqualOnRail, NamesNoNodeWhereAnUnreadOneCouldChangeTheMajority) {
   HidePfc(nodes[3], 1);
   const v1::Finding tied = TheFailure(nodes);
   EXPECT_EQ(tied.subject().scope(), v1::SCOPE_RAIL);
-  EXPECT_EQ(tied.title(), "PFC enabled priorities not the same: 3 on n1, n2; 3,4 on n3");
+  EXPECT_EQ(tied.title(), "values of PFC enabled priorities differ: 3 on n1, n2; 3,4 on n3");
   EXPECT_THAT(tied.evidence(0).basis(), HasSubstr("2 of 4 nodes on rail 1, no majority"));
 
   nodes = Nodes(5, testing::LabNode);
