@@ -63,11 +63,17 @@ std::vector<Path> TextsOf(const Descriptor& type) {
 void FillList(const Path& path, int elements, Message& message) {
   Message& owner = Owner(path, message);
   const auto& reflection = *owner.GetReflection();
-  for (int n = 0; n < elements; ++n)
-    if (IsText(*path.back()))
+  for (int n = 0; n < elements; ++n) {
+    if (IsText(*path.back())) {
       reflection.AddString(&owner, path.back(), "");
-    else
-      reflection.AddMessage(&owner, path.back());
+      continue;
+    }
+    Message& added = *reflection.AddMessage(&owner, path.back());
+    // The receiver keeps one entry of a map for each key.
+    if (path.back()->is_map())
+      added.GetReflection()->SetString(&added, path.back()->message_type()->map_key(),
+                                       std::to_string(n));
+  }
 }
 
 void FillText(const Path& path, std::size_t bytes, Message& message) {
