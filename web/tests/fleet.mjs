@@ -24,23 +24,26 @@ const numberOf = (node) => Number(node.slice(4));
 const leafOf = (number) => Math.floor((number - 1) / NODES_PER_LEAF);
 
 // Latency and bandwidth of a pair. Leaf 4 of rail 0 is slow, and so is the port of one node.
-export function measure(from, to, rail, kind, random) {
+export function measure(from, to, rail, spec, random) {
   const [a, b] = [numberOf(from), numberOf(to)];
   const hops = leafOf(a) === leafOf(b) ? 1 : 3;
   const slowLeaf = rail === 0 && hops > 1 && (leafOf(a) === 3 || leafOf(b) === 3);
   const slowPort = a === 42 || b === 42;
-  const noise = 1 + 0.05 * random();
-  if (kind.includes("bandwidth")) {
-    const gbps = (388 * (slowLeaf ? 0.6 : 1) * (slowPort ? 0.35 : 1)) / noise;
-    return {
-      bandwidth: {
+  if (spec.kind.includes("bandwidth")) {
+    const direction = () => {
+      const noise = 1 + 0.05 * random();
+      const gbps = (388 * (slowLeaf ? 0.6 : 1) * (slowPort ? 0.35 : 1)) / noise;
+      return {
         mean_bps: gbps * 1e9,
         bytes: 65536000,
         seconds: (65536000 * 8) / gbps / 1e9,
         messages_per_second: (gbps * 1e9) / 8 / 65536,
-      },
+      };
     };
+    const both = spec[spec.kind].bidirectional;
+    return { bandwidth: direction(), ...(both && { reverse_bandwidth: direction() }) };
   }
+  const noise = 1 + 0.05 * random();
   const us = (1.1 + 0.6 * hops) * noise * (slowLeaf ? 2.5 : 1) * (slowPort ? 1.8 : 1);
   return {
     latency: {
@@ -146,7 +149,7 @@ class SimulatedAgent {
       () =>
         this.finish(start.probe_id, start.role, {
           status: "PROBE_STATUS_OK",
-          ...measure(local.node, remote.node, local.rail ?? 0, spec.kind, Math.random),
+          ...measure(local.node, remote.node, local.rail ?? 0, spec, Math.random),
         }),
       5,
     );
