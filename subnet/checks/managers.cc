@@ -79,8 +79,8 @@ void JudgeManagerActive(const CheckInput& input, Verdicts& out) {
   out.Fail(
       {.subject = WholeSubnet(),
        .key = "",
-       .title = Format("the master subnet manager {} answers, but its activity counter stands "
-                       "still at {} for {:.0f} s",
+       .title = Format("the master subnet manager {} answers, but its activity counter has "
+                       "not changed from {} for {:.0f} s",
                        PortGuidWords(subnet, master->port_guid), *master->activity,
                        input.expected.managers_before_s),
        .what = "ActCount of the master",

@@ -110,7 +110,7 @@ TEST(Scopes, LabelsCoverNodesThatHaveThem) {
   for (const Case& each : cases) {
     const v1::Identity alice =
         IdentityOf(std::string("- {identity: alice, roles: [operator], ") + each.scope + "}\n");
-    EXPECT_TRUE(alice.roles().empty()) << "a scope is no role for everything";
+    EXPECT_TRUE(alice.roles().empty()) << "a scoped role does not apply to all nodes";
     ASSERT_TRUE(HasScoped(alice, start)) << each.scope;
     EXPECT_EQ(CheckScopes(alice, start, each.parts).ok(), each.permitted)
         << each.scope << " " << each.parts.front().node;

@@ -138,7 +138,7 @@ TEST(SubnetManagerActive, FailsWhenItsCounterStandsStill) {
   EXPECT_THAT(read.Titles(rule, kUnknown), Contains(HasSubstr("two readings by an agent")));
   EXPECT_THAT(read.Titles(rule, kUnknown, after(170, 5)), Not(IsEmpty())) << "too early";
   EXPECT_THAT(read.Titles(rule, kFail, after(170, 60)),
-              ElementsAre(HasSubstr("stands still at 170 for 60 s")));
+              ElementsAre(HasSubstr("has not changed from 170 for 60 s")));
   EXPECT_THAT(read.Titles(rule, kFail, after(169, 60)), IsEmpty());
   EXPECT_THAT(read.Titles(rule, kUnknown, after(169, 60)), IsEmpty());
 }
