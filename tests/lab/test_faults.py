@@ -107,8 +107,10 @@ class TestFaults(LabCase):
 
     def resolved_by_recheck(self, node):
         """A repair alone is not evidence. A short campaign shows that the fault is gone."""
-        self.assertIn(node, self.located_nodes())
-        done = self.ctl("probe", "recheck", "-o", "json")
+        findings = [f["id"] for f in self.all_findings()
+                    if f["rule"] == "probe_blame" and f["subject"].get("node") == node]
+        self.assertNotEqual(findings, [])
+        done = self.ctl("probe", "recheck", *findings, "-o", "json")
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         self.assertNotEqual(json.loads(done.stdout)["rechecks"], [])
         self.until(lambda: node not in self.located_nodes(), f"{node}'s finding is resolved", 10)

@@ -10,6 +10,7 @@
 #include "daemon/fleet/counter_rates.h"
 #include "proto/bounds.h"
 #include "proto/coverage.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::control {
 namespace {
@@ -233,6 +234,23 @@ std::string Campaigns::NextId() const {
 bool Campaigns::Runs(const std::string& id) const {
   const auto number = NumberOf(id);
   return number && running_.contains(*number);
+}
+
+std::optional<v1::ProbeSpec> Campaigns::BandwidthProbeOf(const std::string& finding) const {
+  for (auto at = campaigns_.rbegin(); at != campaigns_.rend(); ++at) {
+    const v1::Campaign& summary = at->second.summary;
+    if (std::ranges::find(summary.findings(), finding) == summary.findings().end()) continue;
+    for (const v1::ProbeSpec& probe : summary.spec().probes()) {
+      const v1::ProbeKindOptions& kind = ProbeOptionsOf(probe);
+      if (kind.measure() != v1::MEASURE_BANDWIDTH || kind.incast()) continue;
+      v1::ProbeSpec requested = probe;
+      requested.clear_traffic_class();
+      requested.clear_queue_pair();
+      requested.clear_resolved_class();
+      return requested;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<v1::Suspect> Campaigns::Suspicious(const std::string& id) const {

@@ -92,6 +92,9 @@ class Campaigns {
   void AddTo(FleetNumbers& numbers) const;
   std::string NextId() const;  // Of the next campaign to start
   bool Runs(const std::string& id) const;
+  // The bandwidth probe of the newest campaign with this finding, as requested, without the class
+  // of traffic. Absent: no campaign that is still known has the finding and such a probe.
+  std::optional<v1::ProbeSpec> BandwidthProbeOf(const std::string& finding) const;
   // The part of the fabric that is suspicious in blame's last report, but not a suspect. Empty:
   // none, or the campaign is from an earlier run of the controller.
   std::optional<v1::Suspect> Suspicious(const std::string& id) const;

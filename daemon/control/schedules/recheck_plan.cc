@@ -30,6 +30,15 @@ bool IsShared(const v1::Finding& finding) {
          finding.suspect().kind() != v1::SUSPECT_KIND_HOST && !IsPair(finding);
 }
 
+// Bandwidth probes load the paths. Pings that run at the same time can lose packets to that load,
+// which then looks like a fault of the fabric.
+bool DisturbEachOther(const v1::Finding& a, const v1::Finding& b) {
+  const v1::FaultKind x = a.suspect().fault();
+  const v1::FaultKind y = b.suspect().fault();
+  return (x == v1::FAULT_KIND_LOW_BANDWIDTH && y == v1::FAULT_KIND_PACKET_LOSS) ||
+         (x == v1::FAULT_KIND_PACKET_LOSS && y == v1::FAULT_KIND_LOW_BANDWIDTH);
+}
+
 // What one campaign probes.
 struct Selection {
   std::vector<const v1::Finding*> findings;
@@ -48,6 +57,10 @@ Selection Select(std::span<const v1::Finding> findings) {
     if (!chosen.findings.empty()) {
       const v1::Finding& first = *chosen.findings.front();
       if (finding.suspect().traffic_class() != first.suspect().traffic_class()) continue;
+      if (std::ranges::any_of(chosen.findings, [&](const v1::Finding* one) {
+            return DisturbEachOther(*one, finding);
+          }))
+        continue;
     }
     std::set<std::string> nodes = NodesOfLocated(finding);
     nodes.insert(chosen.nodes.begin(), chosen.nodes.end());
@@ -85,17 +98,25 @@ std::uint32_t PingsFor(const Selection& chosen, std::size_t partners) {
   return static_cast<std::uint32_t>(std::clamp<double>(each, kPingsMin, kPingsMax));
 }
 
-void AddProbes(const Selection& chosen, std::size_t partners, v1::CampaignSpec& spec) {
+// The same load as before, if it is known: more may be too much for the ports.
+v1::ProbeSpec BandwidthProbe(const std::string& finding, const RecheckFleet& fleet) {
+  if (const auto known = fleet.bandwidth.find(finding); known != fleet.bandwidth.end())
+    return known->second;
+  v1::ProbeSpec spec;
+  v1::RcWriteBandwidth& probe = *spec.mutable_rc_write_bandwidth();
+  probe.set_iterations(kIterations);
+  probe.set_message_bytes(kLargeBytes);
+  probe.set_bidirectional(true);
+  return spec;
+}
+
+void AddProbes(const Selection& chosen, const RecheckFleet& fleet, std::size_t partners,
+               v1::CampaignSpec& spec) {
   spec.add_probes()->mutable_rc_write_latency()->set_iterations(kIterations);
-  const bool speed = std::ranges::any_of(chosen.findings, [](const v1::Finding* finding) {
+  const auto slow = std::ranges::find_if(chosen.findings, [](const v1::Finding* finding) {
     return finding->suspect().fault() == v1::FAULT_KIND_LOW_BANDWIDTH;
   });
-  if (speed) {
-    v1::RcWriteBandwidth& probe = *spec.add_probes()->mutable_rc_write_bandwidth();
-    probe.set_iterations(kIterations);
-    probe.set_message_bytes(kLargeBytes);
-    probe.set_bidirectional(true);
-  }
+  if (slow != chosen.findings.end()) *spec.add_probes() = BandwidthProbe((*slow)->id(), fleet);
   const std::uint32_t pings = PingsFor(chosen, partners);
   if (pings == 0) return;
   v1::UdPing& probe = *spec.add_probes()->mutable_ud_ping();
@@ -141,7 +162,7 @@ RecheckPlan PlanRecheck(std::span<const v1::Finding> findings, const RecheckFlee
   spec.set_pattern(each_pair ? v1::CAMPAIGN_PATTERN_ALL_PAIRS
                              : v1::CAMPAIGN_PATTERN_RANDOM_REGULAR);
   if (!each_pair) spec.set_degree(kDegree);
-  AddProbes(chosen, each_pair ? all - 1 : kDegree, spec);
+  AddProbes(chosen, fleet, each_pair ? all - 1 : kDegree, spec);
   spec.mutable_class_choice()->set_traffic_class(
       chosen.findings.front()->suspect().traffic_class());
   return plan;

@@ -1,6 +1,7 @@
 // Short campaign that resolves or confirms findings of rule probe_blame. Pure.
 #pragma once
 
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -20,10 +21,13 @@ struct RecheckPlan {
 struct RecheckFleet {
   std::vector<std::string> connected;
   std::set<std::string> suspected;  // By any finding: not used as partners
+  // The probes that showed low bandwidth, by id of the finding. Absent: a probe with defaults.
+  std::map<std::string, v1::ProbeSpec> bandwidth = {};
 };
 
 // The ports of the first finding, and of others of its class of traffic as far as the campaign
-// stays short, with partners that are not suspected. Packets are enough to show the losses.
+// stays short, with partners that are not suspected. Packets are enough to show the losses. Losses
+// and low bandwidth are never in one campaign: the load of one disturbs the other.
 // `findings`: at least one.
 RecheckPlan PlanRecheck(std::span<const v1::Finding> findings, const RecheckFleet& fleet);
 

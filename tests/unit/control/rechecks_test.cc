@@ -82,6 +82,36 @@ TEST(PlanRecheck, SharedPathsGetAsManyPartnersAndOtherClassesWait) {
   EXPECT_EQ(plan.spec.probes_size(), 2) << "latency and bandwidth";
 }
 
+TEST(PlanRecheck, BandwidthProbesDoNotRunWithPings) {
+  v1::Finding lossy = Located("a", v1::SUSPECT_KIND_PORT, v1::FAULT_KIND_PACKET_LOSS, {"n007"});
+  lossy.mutable_suspect()->set_severity(0.1);
+  const v1::Finding slow =
+      Located("b", v1::SUSPECT_KIND_PORT, v1::FAULT_KIND_LOW_BANDWIDTH, {"n008"});
+  const v1::Finding dead = Located("c", v1::SUSPECT_KIND_PORT, v1::FAULT_KIND_TOTAL_LOSS, {"n009"});
+  const RecheckPlan losses = PlanRecheck(std::vector{lossy, slow, dead}, FleetOf(100));
+  EXPECT_THAT(losses.findings, ElementsAre("a", "c"));
+  ASSERT_EQ(losses.spec.probes_size(), 2);
+  EXPECT_TRUE(losses.spec.probes(1).has_ud_ping());
+  const RecheckPlan speed = PlanRecheck(std::vector{slow, dead, lossy}, FleetOf(100));
+  EXPECT_THAT(speed.findings, ElementsAre("b", "c"));
+  ASSERT_EQ(speed.spec.probes_size(), 2);
+  EXPECT_TRUE(speed.spec.probes(1).has_rc_write_bandwidth());
+}
+
+TEST(PlanRecheck, LoadsThePortsAsTheProbeThatShowedTheFault) {
+  const std::vector slow = {
+      Located("a", v1::SUSPECT_KIND_PORT, v1::FAULT_KIND_LOW_BANDWIDTH, {"n008"})};
+  RecheckFleet fleet = FleetOf(100);
+  EXPECT_EQ(PlanRecheck(slow, fleet).spec.probes(1).rc_write_bandwidth().message_bytes(), 65536U);
+  v1::ProbeSpec before;
+  before.set_timeout_ms(40'000);
+  before.mutable_rc_read_bandwidth()->set_message_bytes(4096);
+  fleet.bandwidth["a"] = before;
+  const v1::CampaignSpec again = PlanRecheck(slow, fleet).spec;
+  EXPECT_EQ(again.probes(1).rc_read_bandwidth().message_bytes(), 4096U);
+  EXPECT_EQ(again.probes(1).timeout_ms(), 40'000U);
+}
+
 TEST(PlanRecheck, AFaultOfManyPortsTakesTheWholeFleet) {
   std::vector<std::string> all;
   for (int n = 1; n <= 90; ++n) all.push_back(Format("n{:03}", n));
@@ -150,6 +180,24 @@ TEST_F(RechecksTest, OnRequestResolveAFaultThatIsGone) {
   ASSERT_TRUE(Recheck({located_.findings(0)}).ok());
   EXPECT_THAT(world_.OpenFindings(), Not(Contains(kPort)));
   EXPECT_LT(rechecked_.probes_planned(), located_.probes_planned());
+}
+
+TEST_F(RechecksTest, RepeatTheBandwidthProbeOfTheCampaign) {
+  world_.agents.SetPath([](const v1::ProbeAssignment& probe, v1::ProbeResult& result) {
+    const bool here = probe.local().rail() == 0 &&
+                      (probe.local().node() == "n2" || probe.remote().node() == "n2");
+    if (here && result.has_bandwidth()) result.mutable_bandwidth()->set_mean_bps(1e9);
+  });
+  v1::CampaignSpec spec;
+  spec.add_probes()->mutable_rc_write_bandwidth()->set_queue_depth(4);
+  located_ = world_.Finish(world_.StartCampaign(spec));
+  world_.agents.Advance(1s);
+  ASSERT_THAT(world_.OpenFindings(), Contains(kPort));
+  ASSERT_TRUE(Recheck().ok());
+  ASSERT_EQ(rechecked_.spec().probes_size(), 2);
+  EXPECT_EQ(rechecked_.spec().probes(1).rc_write_bandwidth().queue_depth(), 4U);
+  EXPECT_EQ(rechecked_.spec().probes(1).resolved_class().traffic_class(),
+            located_.spec().probes(0).resolved_class().traffic_class());
 }
 
 TEST_F(RechecksTest, RefuseWhatIsNotLocated) {
