@@ -13,6 +13,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -74,7 +75,13 @@ class TestFaults(LabCase):
                 for one in campaign["blame"].get("suspects", [])]
 
     def blamed(self, *words):
-        campaign = self.campaign(*words, "--until-decided")
+        """Suspects and blame of a campaign. Repeated while a host did not run: on a busy machine
+        the guests stall at times, and no other part is judged then."""
+        for _ in range(4):
+            campaign = self.campaign(*words, "--until-decided")
+            if not any(one[2] == "HOST_STALLED" for one in self.suspects(campaign)):
+                break
+            print("[a host stalled, again] ", end="", file=sys.stderr, flush=True)
         return self.suspects(campaign), campaign["blame"]
 
     def test_00_a_healthy_fabric_has_no_suspects(self):
@@ -101,23 +108,29 @@ class TestFaults(LabCase):
         suspects, blame = self.blamed(*PINGS)
         self.assertEqual(suspects, [("PORT", "n8/rxe0/1", "PACKET_LOSS")], blame)
         self.assertEqual(blame["suspects"][0].get("direction"), "DIRECTION_OUT", blame)
-        self.until(lambda: "n8" in self.located_nodes(), "n8 has a finding", 10)
+        self.until(lambda: self.located_at("n8") != [], "n8 has a finding", 10)
         self.lab.repair_links()
         self.resolved_by_recheck("n8")
 
     def resolved_by_recheck(self, node):
-        """A repair alone is not evidence. A short campaign shows that the fault is gone."""
-        findings = [f["id"] for f in self.all_findings()
-                    if f["rule"] == "probe_blame" and f["subject"].get("node") == node]
+        """A repair alone is not evidence. A short campaign shows that the fault is gone; on a busy
+        machine, where hosts stall, a later one."""
+        findings = self.located_at(node)
         self.assertNotEqual(findings, [])
-        done = self.ctl("probe", "recheck", *findings, "-o", "json")
-        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
-        self.assertNotEqual(json.loads(done.stdout)["rechecks"], [])
-        self.until(lambda: node not in self.located_nodes(), f"{node}'s finding is resolved", 10)
+        for _ in range(4):
+            done = self.ctl("probe", "recheck", *findings, "-o", "json")
+            self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+            self.assertNotEqual(json.loads(done.stdout)["rechecks"], [])
+            time.sleep(2)
+            findings = self.located_at(node)
+            if not findings:
+                return
+        self.fail(f"{node}'s finding is not resolved: {done.stdout}")
 
-    def located_nodes(self):
-        return [f["subject"].get("node") for f in self.all_findings()
-                if f["rule"] == "probe_blame"]
+    def located_at(self, node):
+        """Ids of the node's findings of campaigns."""
+        return [f["id"] for f in self.all_findings()
+                if f["rule"] == "probe_blame" and f["subject"].get("node") == node]
 
     def failed_only_with(self, node, campaign):
         """Only pairs of this node failed, each result blames the node, and no other node is a

@@ -75,12 +75,22 @@ Selection Select(std::span<const v1::Finding> findings) {
 }
 
 // Spread evenly over the names, which follow the racks in most fleets.
+void AddSpread(const std::vector<std::string>& from, std::size_t wanted,
+               std::set<std::string>& nodes) {
+  wanted = std::min(wanted, from.size());
+  for (std::size_t n = 0; n < wanted; ++n) nodes.insert(from[n * from.size() / wanted]);
+}
+
+// Suspected nodes only if there are too few others: without partners nothing can be probed, and
+// blame knows faults of partners.
 void AddPartners(const RecheckFleet& fleet, std::size_t wanted, std::set<std::string>& nodes) {
   std::vector<std::string> others;
+  std::vector<std::string> suspected;
   for (const std::string& node : fleet.connected)
-    if (!nodes.contains(node) && !fleet.suspected.contains(node)) others.push_back(node);
-  wanted = std::min(wanted, others.size());
-  for (std::size_t n = 0; n < wanted; ++n) nodes.insert(others[n * others.size() / wanted]);
+    if (!nodes.contains(node))
+      (fleet.suspected.contains(node) ? suspected : others).push_back(node);
+  AddSpread(others, wanted, nodes);
+  if (others.size() < wanted) AddSpread(suspected, wanted - others.size(), nodes);
 }
 
 // 0: no finding is about lost packets.

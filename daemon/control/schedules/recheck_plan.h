@@ -20,15 +20,15 @@ struct RecheckPlan {
 // The fleet as far as it matters here: names of nodes.
 struct RecheckFleet {
   std::vector<std::string> connected;
-  std::set<std::string> suspected;  // By any finding: not used as partners
+  std::set<std::string> suspected;  // By located faults: partners only if too few others
   // The probes that showed low bandwidth, by id of the finding. Absent: a probe with defaults.
   std::map<std::string, v1::ProbeSpec> bandwidth = {};
 };
 
 // The ports of the first finding, and of others of its class of traffic as far as the campaign
-// stays short, with partners that are not suspected. Packets are enough to show the losses. Losses
-// and low bandwidth are never in one campaign: the load of one disturbs the other.
-// `findings`: at least one.
+// stays short, with partners, if possible those that are not suspected. Packets are enough to show
+// the losses. Losses and low bandwidth are never in one campaign: the load of one disturbs the
+// other. `findings`: at least one.
 RecheckPlan PlanRecheck(std::span<const v1::Finding> findings, const RecheckFleet& fleet);
 
 // Nodes of the part, of a pair both.

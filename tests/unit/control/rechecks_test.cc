@@ -58,6 +58,18 @@ TEST(PlanRecheck, ProbesThePortWithFourOthersOnItsRailAndInItsClass) {
   EXPECT_EQ(plan.spec.class_choice().traffic_class(), 106U);
 }
 
+TEST(PlanRecheck, SuspectedNodesArePartnersIfThereAreTooFewOthers) {
+  RecheckFleet fleet = FleetOf(9);
+  fleet.suspected = {fleet.connected.begin(), fleet.connected.end()};
+  const std::vector findings = {
+      Located("a", v1::SUSPECT_KIND_PORT, v1::FAULT_KIND_TOTAL_LOSS, {"n007"})};
+  EXPECT_EQ(PlanRecheck(findings, fleet).spec.nodes_size(), 5);
+  fleet.suspected.erase("n009");
+  const RecheckPlan plan = PlanRecheck(findings, fleet);
+  EXPECT_EQ(plan.spec.nodes_size(), 5);
+  EXPECT_THAT(plan.spec.nodes(), Contains("n009"));
+}
+
 TEST(PlanRecheck, SendsEnoughPacketsToShowTheLoss) {
   v1::Finding lossy = Located("a", v1::SUSPECT_KIND_PORT, v1::FAULT_KIND_PACKET_LOSS, {"n007"});
   lossy.mutable_suspect()->set_severity(0.002);
