@@ -21,6 +21,11 @@ bool OfOneEnd(const v1::ProbeResult& said) {
   return may_be && !said.blamed_node().empty();
 }
 
+// The agent's report cannot be right: it says nothing about the way between the ends.
+bool IsUnsound(const v1::ProbeResult& said) {
+  return said.status() == v1::PROBE_STATUS_FAILED && !said.blamed_node().empty();
+}
+
 void MarkStartOf(std::uint32_t from, std::uint32_t to, const v1::PairResult& result,
                  Baselines& baselines) {
   const v1::ProbeResult& said = result.result();
@@ -30,7 +35,8 @@ void MarkStartOf(std::uint32_t from, std::uint32_t to, const v1::PairResult& res
     // The other end was ready and waited.
     if (said.status() == v1::PROBE_STATUS_TIMED_OUT && from != to)
       baselines.MarkStarted(at_from ? to : from);
-  } else if (said.status() == v1::PROBE_STATUS_OK || said.status() == v1::PROBE_STATUS_FAILED) {
+  } else if (said.status() == v1::PROBE_STATUS_OK ||
+             (said.status() == v1::PROBE_STATUS_FAILED && !IsUnsound(said))) {
     baselines.MarkStarted(from);
     baselines.MarkStarted(to);
   }
@@ -280,6 +286,7 @@ void AddOk(const Observation& base, const v1::PairResult& result, const AllEqual
 void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
                std::vector<Observation>& out) {
   const v1::ProbeResult& said = result.result();
+  if (IsUnsound(said)) return;
   const bool by_end = OfOneEnd(said);
   if (!by_end && said.status() != v1::PROBE_STATUS_TIMED_OUT &&
       said.status() != v1::PROBE_STATUS_FAILED)

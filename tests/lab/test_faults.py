@@ -34,6 +34,8 @@ BANDWIDTH = ("--kind", "rc_write_bandwidth", "--iterations", "30", "--bytes", "1
 # limit from which a campaign first checks which nodes answer.
 LONG = ("--kind", "rc_write_latency", "--iterations", "250", "--pattern", "ring",
         "--probe-timeout", "40s", "--rails", "0")
+# Of what a busy machine can leave undecided. A wrong answer fails at once.
+TRIES = 4
 
 
 class TestFaults(LabCase):
@@ -75,13 +77,13 @@ class TestFaults(LabCase):
                 for one in campaign["blame"].get("suspects", [])]
 
     def blamed(self, *words):
-        """Suspects and blame of a campaign. Repeated while a host did not run: on a busy machine
-        the guests stall at times, and no other part is judged then."""
-        for _ in range(4):
+        """Suspects and blame of a campaign. Repeated while its results are too few: on a busy
+        machine the guests do not run at times, and no other part is judged then."""
+        for _ in range(TRIES):
             campaign = self.campaign(*words, "--until-decided")
-            if not any(one[2] == "HOST_STALLED" for one in self.suspects(campaign)):
+            if campaign["blame"]["state"] != "BLAME_STATE_INSUFFICIENT_DATA":
                 break
-            print("[a host stalled, again] ", end="", file=sys.stderr, flush=True)
+            print("[too few results, again] ", end="", file=sys.stderr, flush=True)
         return self.suspects(campaign), campaign["blame"]
 
     def test_00_a_healthy_fabric_has_no_suspects(self):
@@ -117,7 +119,7 @@ class TestFaults(LabCase):
         machine, where hosts stall, a later one."""
         findings = self.located_at(node)
         self.assertNotEqual(findings, [])
-        for _ in range(4):
+        for _ in range(TRIES):
             done = self.ctl("probe", "recheck", *findings, "-o", "json")
             self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
             self.assertNotEqual(json.loads(done.stdout)["rechecks"], [])
@@ -240,12 +242,17 @@ class TestFaults(LabCase):
         self.assertEqual(suspects, [], blame)
 
     def certified(self, nodes, *words):
-        """Certifies the first rail of nodes. Returns the finished process and the written file."""
+        """Certifies the first rail of nodes. Returns the finished process and the written file.
+        Repeated while the verdict is UNKNOWN because a guest did not run."""
         file = self.folder / "certificate.json"
-        file.unlink(missing_ok=True)
-        done = self.ctl("certify", "--nodes", nodes, "--rails", "0", "--out", file, "-o", "yaml",
-                        *words)
-        self.assertTrue(file.exists(), done.stdout + done.stderr)
+        for _ in range(TRIES):
+            file.unlink(missing_ok=True)
+            done = self.ctl("certify", "--nodes", nodes, "--rails", "0", "--out", file, "-o",
+                            "yaml", *words)
+            self.assertTrue(file.exists(), done.stdout + done.stderr)
+            if done.returncode != 6 or "host starved" not in done.stdout:
+                break
+            print("[a host starved, again] ", end="", file=sys.stderr, flush=True)
         return done, file
 
     def verified(self, file, *words):
