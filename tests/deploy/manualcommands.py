@@ -1,18 +1,31 @@
 """Commands in the code blocks of a documentation page, and how a test runs them."""
 
 import dataclasses
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 
-from deploytest import ROOT
+from deploytest import ROOT, DeployTest
+from fleet import Fleet
 
 PROMPT = "$ "
 # Not on every machine, and words of a shell
 WORDS = {"fabricctl", "fabric-agent", "fabricd", "umask", "ibnetdiscover", "journalctl",
-         "systemctl", "jq", "curl", "openssl"}
+         "systemctl", "jq", "curl", "openssl", "sudo", "kubectl", "helm", "skopeo", "rsync",
+         "sinfo", "dump_lfts", "sminfo", "dpkg-buildpackage"}
+# Programs of the repository and of an installation
+FOLDERS = ("deploy/", "/usr/share/fabricd/")
 SYSTEMD = "needs systemd"
+FIXTURE = "roce_connectx6dx"
+
+
+def run_by(path):
+    """The reason of a command that another test runs."""
+    assert (ROOT / path).exists(), path
+    return f"run by {path}"
 
 
 def blocks(text):
@@ -40,8 +53,15 @@ def blocks(text):
 
 
 def is_command(line):
-    word = re.match(r"\(?([a-z][\w.-]*)(?= |$)", line)
-    return bool(word) and (word[1] in WORDS or shutil.which(word[1]) is not None)
+    word = re.match(r"\(?(?:[A-Z_]+=\S+ )*([a-z/][\w./-]*)(?= |$)", line)
+    return bool(word) and (word[1] in WORDS or word[1].startswith(FOLDERS)
+                           or "/" not in word[1] and shutil.which(word[1]) is not None)
+
+
+def section(text, begin, end):
+    """The part of a page from a heading to another one."""
+    text = text[text.index(f"\n{begin}\n") if begin else 0:]
+    return text[:text.index(f"\n{end}\n")] if end else text
 
 
 def commands(text):
@@ -63,6 +83,8 @@ class Page:
     """A page below docs/, and what the test does with its commands, by their beginnings."""
 
     path: str
+    begin: str = ""  # The headings before and after the part that is run; empty: all
+    end: str = ""
     # (pattern, text or function of the match): the names of the page, and those of the test
     replace: list = dataclasses.field(default_factory=list)
     not_run: dict = dataclasses.field(default_factory=dict)  # The reason
@@ -93,7 +115,7 @@ def _of(rules, line, used):
 def run(test, page, folder, environment, counts):
     """Runs the commands of a page in the folder, in their order."""
     used = set()
-    lines = commands((ROOT / "docs" / page.path).read_text())
+    lines = commands(section((ROOT / "docs" / page.path).read_text(), page.begin, page.end))
     test.assertTrue(lines, f"{page.path} has no commands")
     for line in lines:
         where = f"{page.path}: {line}"
@@ -120,3 +142,54 @@ def run(test, page, folder, environment, counts):
     rules = {begin for table in (page.not_run, page.status, page.before, page.output)
              for begin in table}
     test.assertEqual(rules - used, set(), f"{page.path}: no command begins so any more")
+
+
+class ManualTest(DeployTest):
+    """Runs the commands of pages, and prints at the end how many."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.counts = Counts()
+
+    @classmethod
+    def tearDownClass(cls):
+        print(f"manual: {cls.counts}", file=sys.stderr)
+        for reason, lines in sorted(cls.counts.not_run.items()):
+            for line in lines:
+                print(f"NOT RUN: {line}: {reason}", file=sys.stderr)
+
+    def start(self, *settings, names=("n1", "n2")):
+        """A fleet of healthy nodes."""
+        fleet = Fleet(self.folder(), self.program, *settings)
+        self.addCleanup(fleet.__exit__)
+        for name in names:
+            fleet.add(name, FIXTURE)
+        fleet.wait(lambda: len(fleet.get("/v1/nodes")["nodes"]) == len(names), "the nodes")
+        for name in names:
+            self.await_state(fleet, name, "CONNECTED")
+        return fleet
+
+    @staticmethod
+    def await_state(fleet, node, state):
+        def reached():
+            nodes = {one["name"]: one["state"] for one in fleet.get("/v1/nodes")["nodes"]}
+            return nodes.get(node) == f"NODE_STATE_{state}"
+
+        fleet.wait(reached, f"{node} is {state}")
+
+    def environment(self, folder, controller, **more):
+        return {"USER": "ada", "HOME": str(folder), "FABRICCTL_CONTROLLER": controller,
+                "PATH": f"{self.program('fabricctl').parent}:{os.environ['PATH']}", **more}
+
+    def run_page(self, page, fleet, folder=None, **environment):
+        run(self, page, folder or fleet.folder,
+            self.environment(fleet.folder, fleet.grpc, **environment), self.counts)
+
+    def inspect(self, fleet, *names):
+        """Writes snapshots NAME.json of captured nodes, each under its name."""
+        tree = min(fleet.folder.glob("tree-*"))
+        for name in names:
+            snapshot = json.loads(self.run_well(self.program("fabric-agent"), "inspect", "--root",
+                                                tree, "-o", "json"))
+            snapshot["node"]["name"] = name
+            (fleet.folder / f"{name}.json").write_text(json.dumps(snapshot))

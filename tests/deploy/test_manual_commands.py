@@ -2,18 +2,13 @@
 """The commands of the reference pages and runbooks of the manual run against a real fabricd with
 agents on captured machines. Commands that cannot run here are counted, each with its reason."""
 
-import json
-import os
 import re
 import shutil
-import sys
 
 import manualcommands
 from deploytest import ROOT, DeployTest, main
-from fleet import Fleet
-from manualcommands import SYSTEMD, Counts, Page
+from manualcommands import FIXTURE, SYSTEMD, Counts, ManualTest, Page
 
-FIXTURE = "roce_connectx6dx"
 RUNS_ON = "runs until it is stopped"
 WRONG_PROFILE = """name: site
 inherits: roce-pfc-dcqcn
@@ -27,23 +22,10 @@ overrides:
 """
 
 
-class TestManualCommands(DeployTest):
-    counts = Counts()
-
-    @classmethod
-    def tearDownClass(cls):
-        print(f"manual: {cls.counts}", file=sys.stderr)
-        for reason, lines in sorted(cls.counts.not_run.items()):
-            for line in lines:
-                print(f"NOT RUN: {line}: {reason}", file=sys.stderr)
-
-    def start(self, *settings):
+class TestManualCommands(ManualTest):
+    def start(self, *settings, names=("n1", "n2")):
         """A fleet with a healthy node n1, and n2 with ports that are down."""
-        fleet = Fleet(self.folder(), self.program, *settings)
-        self.addCleanup(fleet.__exit__)
-        for name in ("n1", "n2"):
-            fleet.add(name, FIXTURE)
-        fleet.wait(lambda: len(fleet.get("/v1/nodes")["nodes"]) == 2, "two nodes")
+        fleet = super().start(*settings, names=names)
         fleet.break_node("n2", FIXTURE)
         self.finding = fleet.wait(self.first_finding(fleet), "a finding about n2")
         self.await_state(fleet, "n2", "CONNECTED")
@@ -56,28 +38,6 @@ class TestManualCommands(DeployTest):
             return found and found[0]["id"]
 
         return first
-
-    def run_page(self, page, fleet, folder=None, **environment):
-        environment = {"USER": "ada", "HOME": str(fleet.folder), "FABRICCTL_CONTROLLER": fleet.grpc,
-                       "PATH": f"{self.program('fabricctl').parent}:{os.environ['PATH']}",
-                       **environment}
-        manualcommands.run(self, page, folder or fleet.folder, environment, self.counts)
-
-    def inspect(self, fleet, *names):
-        """Writes snapshots NAME.json of captured nodes, each under its name."""
-        for name in names:
-            snapshot = json.loads(self.run_well(self.program("fabric-agent"), "inspect", "--root",
-                                                fleet.folder / "tree-n1", "-o", "json"))
-            snapshot["node"]["name"] = name
-            (fleet.folder / f"{name}.json").write_text(json.dumps(snapshot))
-
-    @staticmethod
-    def await_state(fleet, node, state):
-        def reached():
-            nodes = {one["name"]: one["state"] for one in fleet.get("/v1/nodes")["nodes"]}
-            return nodes.get(node) == f"NODE_STATE_{state}"
-
-        fleet.wait(reached, f"{node} is {state}")
 
     def lose(self, fleet, node):
         fleet.kill(node)

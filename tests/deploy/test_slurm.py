@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -288,6 +289,10 @@ class TestSlurm(DeployTest):
         self.assertRegex(self.reason("n1"), r"^fabricd: port mlx5_1/1 is slow \[/.*\.json\]$")
         evidence = re.search(r"\[(.*)\]", self.reason("n1"))[1]
         self.assertTrue(pathlib.Path(evidence).exists())
+        command = re.search(r"^ +\$ (sinfo .*)$", (ROOT / "docs/SLURM.md").read_text(), re.M)[1]
+        shown = self.slurm(*shlex.split(command)).splitlines()
+        self.assertEqual(shown[0], "NODELIST REASON")
+        self.assertIn(f"n1 {self.reason('n1')}", shown)
 
         self.assertIn("not resumed n1: VERDICT_FAIL", self.program_run("resume"))
         self.assertEqual(self.in_state("drained"), ["n1", "n16"])

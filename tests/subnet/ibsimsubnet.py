@@ -31,9 +31,10 @@ class Subnet:
         self.env = dict(os.environ, IBSIM_SOCKNAME=f"subnet-{os.getpid()}", OSM_TMP_DIR=str(folder),
                         OSM_CACHE_DIR=str(folder))
         log = folder / "ibsim.log"
-        self.sim = subprocess.Popen(["ibsim", "-s", str(net)], stdin=subprocess.PIPE,
-                                    stdout=log.open("w"), stderr=subprocess.STDOUT, env=self.env,
-                                    text=True)
+        with log.open("w") as out:
+            self.sim = subprocess.Popen(["ibsim", "-s", str(net)], stdin=subprocess.PIPE,
+                                        stdout=out, stderr=subprocess.STDOUT, env=self.env,
+                                        text=True)
         wait_for("ibsim", lambda: "Network simulator ready" in log.read_text())
         self.env.update(LD_PRELOAD=library, SIM_HOST=HOSTS["n1"])
         self.run("opensm", "-c", str(folder / "conf"))
