@@ -67,13 +67,21 @@ bool IsOneRail(const subnet::Subnet& all, subnet::End a, subnet::End b) {
          a != b;
 }
 
-// The name of the only subnet that agents read.
-Result<std::string> OnlySubnet(Client& client) {
+// The name of the subnet that agents read: `wanted`, or the only one. Of a subnet that comes from
+// files, the controller has names and cables only.
+Result<std::string> LiveSubnet(Client& client, const std::string& wanted) {
   ASSIGN_OR_RETURN(const v1::ListSubnetsResponse response,
                    client.List<v1::ListSubnetsResponse>(v1::ListSubnetsRequest()));
   std::vector<std::string> names;
-  for (const v1::SubnetInfo& info : response.subnets())
+  for (const v1::SubnetInfo& info : response.subnets()) {
     if (info.message_bytes() > 0) names.push_back(info.name());
+    if (info.name() == wanted && info.message_bytes() == 0 && info.has_read_at())
+      return Status(Code::kFailedPrecondition,
+                    Format("subnet {} comes from files: expected {} on the host of the controller "
+                           "as FILE, saw --subnet",
+                           wanted, info.source()));
+  }
+  if (!wanted.empty()) return wanted;
   if (names.size() == 1) return names.front();
   if (names.empty())
     return Status(Code::kNotFound,
@@ -95,10 +103,8 @@ Result<subnet::Frame> FetchFrame(Client& client, const std::string& name) {
   }
 }
 
-Result<subnet::Subnet> FetchSubnet(Client& client, std::string name) {
-  if (name.empty()) {
-    ASSIGN_OR_RETURN(name, OnlySubnet(client));
-  }
+Result<subnet::Subnet> FetchSubnet(Client& client, const std::string& wanted) {
+  ASSIGN_OR_RETURN(const std::string name, LiveSubnet(client, wanted));
   ASSIGN_OR_RETURN(const subnet::Frame frame, FetchFrame(client, name));
   ASSIGN_OR_RETURN(const std::string encoded, subnet::Decompress(frame, {}));
   v1::SubnetSnapshot snapshot;

@@ -27,6 +27,7 @@
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
 #include "proto/labels.h"
+#include "subnet/wire/snapshot_outline.h"
 
 namespace fabric {
 struct Excess;
@@ -91,7 +92,7 @@ class Controller {
   // topology that they started with.
   // `files`: the subnets that come from files, for the API.
   void SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks, Moment now,
-                     std::vector<v1::SubnetInfo> files = {});
+                     std::vector<subnet::FileSubnet> files = {});
   // Snapshots of subnets that agents sent, to be decoded by the caller; OnSubnetDecoded() takes the
   // result.
   std::vector<SubnetNews> TakeSubnetNews();

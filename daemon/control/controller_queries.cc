@@ -97,7 +97,7 @@ std::map<std::string, std::string> Controller::SubnetProblems() {
 }
 
 void Controller::SetInfiniband(fleet::InfinibandTopology topology, subnet::Evaluation checks,
-                               Moment now, std::vector<v1::SubnetInfo> files) {
+                               Moment now, std::vector<subnet::FileSubnet> files) {
   constexpr std::size_t kNodesOfTurn = 128;
   std::vector<std::string> nodes;
   {

@@ -26,6 +26,7 @@
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
 #include "daemon/store/store.h"
+#include "subnet/wire/snapshot_outline.h"
 
 namespace fabric::control {
 
@@ -63,7 +64,7 @@ struct State {
   Mesh mesh;
   SubnetLeases subnets;
   SubnetHistories subnet_histories;
-  std::vector<v1::SubnetInfo> subnet_files;  // Subnets that come from files
+  std::vector<subnet::FileSubnet> subnet_files;
 };
 
 // What does not change, and each rule with 0 findings.

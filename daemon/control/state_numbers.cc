@@ -39,7 +39,7 @@ FleetNumbers OtherNumbers(State& state) {
 
 std::vector<v1::SubnetInfo> State::Subnets() const {
   std::vector<v1::SubnetInfo> all = subnets.All();
-  all.insert(all.end(), subnet_files.begin(), subnet_files.end());
+  for (const subnet::FileSubnet& file : subnet_files) all.push_back(file.info);
   return all;
 }
 

@@ -96,7 +96,10 @@ Status SubnetFiles::ReadSubnet(const std::string& name, const Paths& paths,
     ASSIGN_OR_RETURN(plan, subnet::ReadPlan(paths.plan, text));
     AddProblems(plan->problems, reading);
   }
+  ASSIGN_OR_RETURN(subnet::Frame outline,
+                   subnet::Compress(subnet::OutlineOf(subnet).SerializeAsString(), {}));
   Known& known = known_[name];
+  known.outline = std::move(outline);
   known.checks = subnet::Evaluate(subnet, plan ? &*plan : nullptr, expected_);
   known.made_at = MadeAtOf(subnet);
   known.subnet = std::move(subnet);
@@ -116,7 +119,8 @@ SubnetReading SubnetFiles::Combined(SubnetReading reading) const {
   reading.topology = fleet::InfinibandTopology::Of(subnets);
   reading.topology.set_made_at(made_at);
   reading.checks = subnet::Combine(checks);
-  for (const auto& [name, known] : known_) reading.files.push_back(InfoOf(name, known));
+  for (const auto& [name, known] : known_)
+    reading.files.push_back({.info = InfoOf(name, known), .outline = known.outline});
   return reading;
 }
 

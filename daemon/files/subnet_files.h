@@ -21,6 +21,7 @@
 #include "subnet/checks/check.h"
 #include "subnet/model.h"
 #include "subnet/plan.h"
+#include "subnet/wire/snapshot_outline.h"
 
 namespace fabric {
 
@@ -32,7 +33,7 @@ struct SubnetReading {
   std::size_t problem_count = 0;
   // Subnets that cannot be read. Their last state stays in use.
   std::vector<Status> errors;
-  std::vector<v1::SubnetInfo> files;  // The subnets that come from files
+  std::vector<subnet::FileSubnet> files;
 };
 
 class SubnetFiles {
@@ -83,6 +84,7 @@ class SubnetFiles {
     subnet::Subnet subnet;
     subnet::Evaluation checks;
     WallTime made_at{};
+    subnet::Frame outline = {};                         // Of a subnet that comes from files
     std::vector<subnet::Manager> managers_before = {};  // Of the reading before
     double managers_before_s = 0;                       // Time between both
   };

@@ -16,6 +16,7 @@ export const pagesOf = ({ campaign, certificate, finding }) => [
   ["topology", "#/topology", "Rail 0"],
   ["topology-leaf", "#/topology?rail=0&leaf=r0-leaf02", "Leaf port"],
   ["topology-subnet", "#/topology?subnet=mlx5_9%2F1&switch=ib-pod-1+leaf-1", "Cables of the switch"],
+  ["topology-files", "#/topology?subnet=subnet&switch=leaf-1", "Cables of the switch"],
   ["subnets", "#/subnets", "errors at switch"],
   ["certificates", "#/certificates", certificate],
   ["certificate", `#/certificates/${certificate}`, "Signature"],

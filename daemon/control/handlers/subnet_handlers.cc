@@ -29,17 +29,21 @@ Status Unknown(const std::vector<v1::SubnetInfo>& all, const std::string& name) 
 
 Status NoSnapshot(const State& state, const std::string& name) {
   const std::vector<v1::SubnetInfo> all = state.Subnets();
-  const auto known = std::ranges::find(all, name, &v1::SubnetInfo::name);
-  if (known == all.end()) return Unknown(all, name);
-  if (known->has_read_at())
-    return {Code::kFailedPrecondition,
-            Format("subnet {} comes from the files {}: read these", name, known->source())};
+  if (std::ranges::find(all, name, &v1::SubnetInfo::name) == all.end()) return Unknown(all, name);
   return {Code::kUnavailable, Format("subnet {} has not been read yet", name)};
+}
+
+// nullptr: no such subnet, or not read yet.
+const subnet::Frame* FrameOf(const State& state, const std::string& name) {
+  if (const subnet::Frame* const frame = state.subnets.FrameOf(name)) return frame;
+  for (const subnet::FileSubnet& file : state.subnet_files)
+    if (file.info.name() == name) return &file.outline;
+  return nullptr;
 }
 
 Status GetSubnetSnapshot(State& state, const v1::GetSubnetSnapshotRequest& request,
                          v1::SubnetPart& part, Moment) {
-  const subnet::Frame* const frame = state.subnets.FrameOf(request.name());
+  const subnet::Frame* const frame = FrameOf(state, request.name());
   if (frame == nullptr) return NoSnapshot(state, request.name());
   if (request.digest() != 0 && request.digest() != frame->digest)
     return {Code::kFailedPrecondition,

@@ -9,6 +9,8 @@
 
 #include "daemon/control/controller.h"
 #include "subnet/checks/check.h"
+#include "subnet/wire/snapshot_outline.h"
+#include "subnet/wire/snapshot_parts.h"
 #include "tests/testing/control_world.h"
 #include "tests/testing/infiniband.h"
 #include "tests/testing/nodes.h"
@@ -93,6 +95,25 @@ TEST(Subnets, FailedChecksAreFindings) {
                                   world.agents.now());
   EXPECT_EQ(Validated(world).counts().fail(), 0U);
   EXPECT_EQ(StatesOf(world, "subnet_lid_unique").begin()->second, v1::FINDING_STATE_RESOLVED);
+}
+
+TEST(Subnets, TheSnapshotOfASubnetFromFilesIsItsOutline) {
+  ControlWorld world;
+  const subnet::Subnet subnet = SubnetOf(kOneLeaf);
+  const auto frame = subnet::Compress(subnet::OutlineOf(subnet).SerializeAsString(), {});
+  ASSERT_TRUE(frame.ok());
+  v1::SubnetInfo info;
+  info.set_name("rail1");
+  world.controller->SetInfiniband(testing::TopologyOf(kOneLeaf), {}, world.agents.now(),
+                                  {{.info = info, .outline = *frame}});
+  v1::GetSubnetSnapshotRequest request;
+  request.set_name("rail1");
+  v1::SubnetPart part;
+  ASSERT_TRUE(world.controller->Call(request, part, world.agents.now()).ok());
+  EXPECT_EQ(part.data(), frame->data);
+  EXPECT_TRUE(part.last());
+  request.set_name("rail2");
+  EXPECT_EQ(world.controller->Call(request, part, world.agents.now()).code(), Code::kNotFound);
 }
 
 TEST(Subnets, ChecksAreRulesThatASilenceCanName) {

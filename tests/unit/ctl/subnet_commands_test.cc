@@ -98,6 +98,18 @@ TEST_F(SubnetCommands, WithoutAFileTheControllersSnapshotIsUsed) {
   EXPECT_THAT(Run("subnet links").err, HasSubstr("expected a FILE"));
 }
 
+TEST_F(SubnetCommands, OfASubnetFromFilesTheControllerHasNamesAndCablesOnly) {
+  v1::SubnetInfo& info = *controller.Answer<v1::ListSubnetsResponse>().add_subnets();
+  info.set_name("rail1");
+  info.set_source("/etc/fabricd/subnets/rail1");
+  info.mutable_read_at()->set_seconds(1);
+  controller.Answers<v1::SubnetPart>() = PartsOfSmallSubnet();
+  EXPECT_THAT(Run("subnet check --subnet rail1").err,
+              HasSubstr("subnet rail1 comes from files: expected /etc/fabricd/subnets/rail1 on the "
+                        "host of the controller as FILE, saw --subnet"));
+  EXPECT_TRUE(controller.Requests<v1::GetSubnetSnapshotRequest>().empty());
+}
+
 TEST_F(SubnetCommands, SubnetSwitchesShowsTheirFirmware) {
   v1::SubnetInfo& info = *controller.Answer<v1::ListSubnetsResponse>().add_subnets();
   info.set_name("mlx5_0/1");

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "subnet/builder.h"
 #include "subnet/files/formats.h"
+#include "subnet/wire/snapshot_parts.h"
 #include "tests/testing/paths.h"
 #include "tests/testing/temp_tree.h"
 
@@ -77,6 +78,26 @@ TEST(SubnetFiles, AreReadAgainOnceTheyHaveChangedAndStay) {
   EXPECT_EQ((*bad)->topology.ports(), 9u) << "the last state stays";
   EXPECT_FALSE(files.ReadWhenChanged().has_value()) << "reported once";
   EXPECT_FALSE(SubnetFiles("").ReadWhenChanged().has_value());
+}
+
+// For the web page, which reads names and cables.
+TEST(SubnetFiles, HaveAnOutlineWithNamesAndCables) {
+  testing::TempTree tree;
+  tree.File("rail1/net.txt", OneLeaf("leaf", 1));
+  SubnetFiles files(tree.path());
+  const auto read = files.Read();
+  ASSERT_TRUE(read.ok() && read->files.size() == 1) << read.status().message();
+  EXPECT_EQ(read->files[0].info.name(), "rail1");
+  const auto encoded = subnet::Decompress(read->files[0].outline, {});
+  v1::SubnetSnapshot outline;
+  ASSERT_TRUE(encoded.ok() && outline.ParseFromString(*encoded)) << encoded.status().message();
+  ASSERT_EQ(outline.nodes_size(), 2);
+  const v1::SubnetNode& leaf = outline.nodes(0);
+  EXPECT_EQ(leaf.description(), "leaf");
+  EXPECT_EQ(leaf.type(), v1::SUBNET_NODE_TYPE_SWITCH);
+  ASSERT_EQ(leaf.ports_size(), 1);
+  EXPECT_EQ(leaf.ports(0).number(), 1U);
+  EXPECT_EQ(outline.nodes(static_cast<int>(leaf.ports(0).peer()) - 1).description(), "n1 mlx5_1");
 }
 
 // One directory for each rail. A bad one does not affect the other.

@@ -9,6 +9,12 @@
 #include <vector>
 
 #include "proto/bounds.h"
+#include "subnet/builder.h"
+#include "subnet/checks/check.h"
+#include "subnet/files/formats.h"
+#include "subnet/wire/snapshot_outline.h"
+#include "subnet/words.h"
+#include "tests/unit/subnet/test_subnet.h"
 
 namespace fabric::subnet {
 namespace {
@@ -120,6 +126,22 @@ TEST(SnapshotParts, AFrameHasABound) {
   }
   EXPECT_EQ(added.status().code(), Code::kResourceExhausted);
   EXPECT_THAT(added.status().message(), HasSubstr("subnet_frame_bytes"));
+}
+
+TEST(Outline, HasNamesAndCablesButNoVerdicts) {
+  testing::TestSubnet made = testing::Make(testing::FatTree{});
+  made.Route();
+  const Subnet files = made.Read();
+  Builder builder;
+  AddSnapshot("outline", OutlineOf(files), builder);
+  const Subnet outline = builder.Finish();
+  EXPECT_EQ(outline.Cables().size(), files.Cables().size());
+  EXPECT_EQ(outline.CountNodes(NodeType::kSwitch), files.CountNodes(NodeType::kSwitch));
+  for (std::size_t n = 0; n < files.nodes().size(); ++n)
+    EXPECT_EQ(outline.nodes()[n].description, NameOf(files.nodes()[n]));
+  EXPECT_FALSE(outline.HasRoutes());
+  for (const v1::Finding& finding : Evaluate(outline, nullptr, {}).findings)
+    EXPECT_EQ(finding.verdict(), v1::VERDICT_UNKNOWN) << finding.ShortDebugString();
 }
 
 }  // namespace

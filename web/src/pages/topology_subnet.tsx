@@ -37,13 +37,8 @@ export async function loadSubnets(
   const { items } = await list<SubnetInfo>("/v1/subnets", "subnets", {}, SUBNETS_MAX, signal);
   return Promise.all(
     items.map(async (info) => {
-      const { name, message_bytes, read_at } = info;
-      const problem = !read_at
-        ? "the subnet has not been read yet"
-        : message_bytes === "0"
-          ? `it comes from the files ${info.source}, which fabricctl subnet show reads`
-          : "";
-      if (problem !== "") return { name, levels: [], problem };
+      const { name, read_at } = info;
+      if (!read_at) return { name, levels: [], problem: "the subnet has not been read yet" };
       try {
         const nodes = await nodesOf(info, signal);
         return { name, levels: makeLevels(nodes, findings, suspects), problem: "" };
