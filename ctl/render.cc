@@ -105,22 +105,59 @@ std::string CutTo(std::string_view text, std::size_t width) {
   return cut + "…";
 }
 
-// Makes elastic columns narrower until the line fits, the widest first.
-void Fit(const Table& table, const std::vector<std::size_t>& shown, std::size_t columns,
-         std::vector<std::size_t>& widths) {
-  constexpr std::size_t kElasticMin = 16;
+// The columns of a table that are shown, and their widths.
+struct Layout {
+  std::vector<std::size_t> shown;
+  std::vector<std::size_t> widths;
+};
+
+// Makes elastic columns narrower until the line fits, the widest first, the main column not below
+// main_min. False: the line does not fit.
+bool Shrink(const Table& table, std::size_t columns, std::size_t main_min, Layout& layout) {
   std::size_t line = 0;
-  for (std::size_t n = 0; n < shown.size(); ++n)
-    line += widths[n] + (n == 0 || table.columns[shown[n]].tight ? 0 : kGap.size());
+  for (std::size_t n = 0; n < layout.shown.size(); ++n)
+    line += layout.widths[n] + (n == 0 || table.columns[layout.shown[n]].tight ? 0 : kGap.size());
   while (line > columns) {
     std::size_t* widest = nullptr;
-    for (std::size_t n = 0; n < shown.size(); ++n)
-      if (table.columns[shown[n]].elastic && (widest == nullptr || widths[n] > *widest))
-        widest = &widths[n];
-    if (widest == nullptr || *widest <= kElasticMin) return;
+    for (std::size_t n = 0; n < layout.shown.size(); ++n) {
+      const Table::Column& column = table.columns[layout.shown[n]];
+      const std::size_t least = column.main ? std::max(column.cut_min, main_min) : column.cut_min;
+      if (column.elastic && layout.widths[n] > least &&
+          (widest == nullptr || layout.widths[n] > *widest))
+        widest = &layout.widths[n];
+    }
+    if (widest == nullptr) return false;
     --*widest;
     --line;
   }
+  return true;
+}
+
+// Leaves out the column that is dropped first. False: all others stay.
+bool DropOne(const Table& table, Layout& layout) {
+  std::size_t first = layout.shown.size();
+  for (std::size_t n = 0; n < layout.shown.size(); ++n) {
+    const int drop = table.columns[layout.shown[n]].drop;
+    if (drop > 0 &&
+        (first == layout.shown.size() || drop < table.columns[layout.shown[first]].drop))
+      first = n;
+  }
+  if (first == layout.shown.size()) return false;
+  layout.shown.erase(layout.shown.begin() + static_cast<std::ptrdiff_t>(first));
+  layout.widths.erase(layout.widths.begin() + static_cast<std::ptrdiff_t>(first));
+  return true;
+}
+
+// Makes the lines fit: cuts elastic columns, then leaves out columns, and last cuts the main column
+// below half of the terminal.
+Layout Fit(const Table& table, std::size_t columns, Layout natural) {
+  const std::size_t half = (columns + 1) / 2;
+  do {
+    Layout cut = natural;
+    if (Shrink(table, columns, half, cut)) return cut;
+  } while (DropOne(table, natural));
+  Shrink(table, columns, 0, natural);
+  return natural;
 }
 
 std::string PrintableLines(std::string_view lines) {
@@ -134,18 +171,18 @@ std::string PrintableLines(std::string_view lines) {
 }
 
 std::string TableText(const Table& table, const RenderOptions& options) {
-  const std::vector<std::size_t> shown = Shown(table, options.format == OutputFormat::kWide);
+  Layout layout{.shown = Shown(table, options.format == OutputFormat::kWide), .widths = {}};
   std::vector<std::string> titles;
   for (const Table::Column& column : table.columns) titles.push_back(column.title);
-  std::vector<std::size_t> widths;
-  for (const std::size_t i : shown) {
+  for (const std::size_t i : layout.shown) {
     std::size_t width = options.stream ? table.columns[i].width_min
                                        : DisplayWidth(Printable(table.columns[i].title));
     for (const auto& row : table.rows) width = std::max(width, DisplayWidth(Printable(row[i])));
-    widths.push_back(width);
+    layout.widths.push_back(width);
   }
   const bool fit = options.columns > 0 && !options.stream && options.format == OutputFormat::kTable;
-  if (fit) Fit(table, shown, options.columns, widths);
+  if (fit) layout = Fit(table, options.columns, std::move(layout));
+  const auto& [shown, widths] = layout;
   std::string text;
   if (!table.title.empty()) text += PrintableLines(table.title);
   if (!options.stream) text += Line(titles, table.columns, shown, widths, false);

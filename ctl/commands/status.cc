@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kCausesShown = 12;
 constexpr std::size_t kChangesShown = 8;
+constexpr std::size_t kPlaceMin = 10;
 
 constexpr Option kStatusOptions[] = {
     {.name = "since",
@@ -103,13 +104,13 @@ std::vector<Cause> CausesOf(const Findings& findings) {
 Table CauseTable(const std::vector<Cause>& causes, WallTime now) {
   Table table{.title = "Open findings by cause",
               .columns = {{.title = "SEVERITY", .coloured = true},
-                          {.title = "COUNT", .right_aligned = true},
-                          {.title = "AGE", .right_aligned = true},
-                          {.title = "RULE"},
-                          {.title = "WHERE", .elastic = true},
-                          {.title = "WHAT", .elastic = true},
-                          {.title = "EXPLAINS", .right_aligned = true},
-                          {.title = "ID"}},
+                          {.title = "COUNT", .right_aligned = true, .drop = 3},
+                          {.title = "AGE", .right_aligned = true, .drop = 4},
+                          {.title = "RULE", .elastic = true},
+                          {.title = "WHERE", .elastic = true, .cut_min = kPlaceMin},
+                          {.title = "WHAT", .elastic = true, .main = true},
+                          {.title = "EXPLAINS", .right_aligned = true, .drop = 1},
+                          {.title = "ID", .drop = 2}},
               .empty_note = "No open findings."};
   for (const Cause& cause : causes) {
     if (table.rows.size() == kCausesShown) break;
@@ -164,8 +165,8 @@ Table ChangeTable(const std::vector<Change>& changes, Duration period, WallTime 
   Table table{.title = Format("Changes of the last {}: {}", ToString(period), changes.size()),
               .columns = {{.title = "AGE", .right_aligned = true},
                           {.title = "CHANGE", .coloured = true},
-                          {.title = "SUBJECT"},
-                          {.title = "WHAT", .elastic = true}},
+                          {.title = "SUBJECT", .elastic = true, .cut_min = kPlaceMin},
+                          {.title = "WHAT", .elastic = true, .main = true}},
               .empty_note = Format("No changes in the last {}.", ToString(period))};
   for (const Change& change : changes) {
     if (table.rows.size() == kChangesShown) break;
@@ -223,9 +224,9 @@ extern const Command status = {
     .description =
         "Open findings are grouped by rule; findings that another one explains and silenced "
         "findings are not counted. AGE, WHAT and ID are of the oldest finding of the group. "
-        "Coverage is the share of verdicts that are not unknown. -o json prints the findings. "
-        "Exits "
-        "with 1 if a finding is open, or if the controller cannot write its state.",
+        "Coverage is the share of verdicts that are not unknown. On a narrow terminal, columns are "
+        "left out: -o wide has all. -o json prints the findings. Exits with 1 if a finding is "
+        "open, or if the controller cannot write its state.",
     .example =
         "fabricctl status --watch\n"
         "fabricctl status --since 8h",

@@ -3,6 +3,8 @@
 #include <google/protobuf/struct.pb.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "ctl/render.h"
 #include "tests/testing/golden.h"
 #include "tests/unit/ctl/fake_client.h"
 
@@ -74,13 +76,36 @@ TEST(StatusCommand, ShowsWhatIsWrongByCauseAndWhatChanged) {
   EXPECT_TRUE(controller.LastRequest<v1::ListFindingsRequest>().include_resolved());
 }
 
-TEST(StatusCommand, FitsTheTerminalWithoutCuttingIds) {
+// The findings of TroubledFleet with texts and ids as long as real ones.
+FakeController FleetWithLongTexts() {
   FakeController controller = TroubledFleet();
-  const Said said = RunWords("status", controller, {.columns = 80});
-  EXPECT_THAT(said.out, HasSubstr("…"));
-  EXPECT_THAT(said.out, HasSubstr("  f0\n"));
+  for (v1::Finding& finding : *controller.Answer<v1::ListFindingsResponse>().mutable_findings()) {
+    finding.set_id(Format("8f21c03be94d7a{}", finding.id()));
+    finding.set_title(finding.title() + ", as the switch leaf-12 announces it for the rail");
+  }
+  return controller;
+}
+
+TEST(StatusCommand, HalfOfANarrowTerminalShowsWhatIsWrong) {
+  FakeController controller = FleetWithLongTexts();
+  for (const std::size_t columns : {80, 110}) {
+    const Said said = RunWords("status", controller, {.columns = columns});
+    EXPECT_TRUE(MatchesGolden(Format("ctl/status_{}", columns), said.out));
+    for (const std::string_view line : Split(said.out, '\n')) {
+      if (line.starts_with("fabricd:") || line.starts_with("Coverage:")) continue;
+      EXPECT_LE(DisplayWidth(line), columns) << line;
+    }
+  }
+  EXPECT_THAT(RunWords("status -o wide", controller, {.columns = 80}).out,
+              HasSubstr("  8f21c03be94d7af0\n"));
   EXPECT_THAT(RunWords("status", controller, {.columns = 80, .ascii = true}).out,
               Not(HasSubstr("…")));
+}
+
+TEST(StatusCommand, KeepsAllColumnsWhereTheyFit) {
+  FakeController controller = TroubledFleet();
+  EXPECT_EQ(RunWords("status", controller, {.columns = 120}).out,
+            RunWords("status", controller).out);
 }
 
 TEST(StatusCommand, AHealthyFleetExitsWithZero) {
