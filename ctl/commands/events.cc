@@ -21,6 +21,14 @@
 namespace fabric::ctl {
 namespace {
 
+// For --kind: those of EventKind, without gaps, which are always shown.
+constexpr std::string_view kEventKinds[] = {"node",  "port",   "finding", "campaign",
+                                            "probe", "subnet", "action"};
+
+std::string EventKindNames() {
+  return Join({std::begin(kEventKinds), std::end(kEventKinds)}, ", ");
+}
+
 constexpr Option kEventsOptions[] = {
     {.name = "watch",
      .type = OptionType::kBool,
@@ -35,7 +43,8 @@ constexpr Option kEventsOptions[] = {
     {.name = "kind",
      .type = OptionType::kWords,
      .value = "KINDS",
-     .doc = "Show only these kinds: node,port,finding,campaign,probe,subnet,action."},
+     .doc = "Show only these kinds.",
+     .names = EventKindNames},
     NodesOption("node", "Show only events about these nodes: n1,n2, gpu[001-016,20] or pool=h100."),
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "filter",
@@ -66,18 +75,18 @@ std::string LifeSuffix(const v1::Finding& finding) {
   return life == kAbsent ? std::string() : Format(" ({})", life);
 }
 
-// Subject, and what happened.
-std::vector<std::string> Describe(const v1::Event& event) {
+std::string NodeEventText(const v1::Event& event, bool of_change) {
+  const v1::NodeSummary& summary = event.node();
+  if (of_change && IsLabelChange(event)) return "labels: " + Cell(LabelsText(summary.labels()));
+  if (summary.state() == v1::NODE_STATE_LOST) return "lost: " + Cell(summary.lost_reason());
+  return summary.state() == v1::NODE_STATE_REMOVED ? "removed" : "connected";
+}
+
+// Subject, and what happened. of_change: false for the state of a node after a gap, which has the
+// time of the gap.
+std::vector<std::string> Describe(const v1::Event& event, bool of_change) {
   switch (event.body_case()) {
-    case v1::Event::kNode: {
-      const v1::NodeSummary& summary = event.node();
-      if (summary.state() == v1::NODE_STATE_LOST)
-        return {summary.name(), "lost: " + Cell(summary.lost_reason())};
-      if (summary.state() == v1::NODE_STATE_REMOVED) return {summary.name(), "removed"};
-      if (IsLabelChange(event))
-        return {summary.name(), "labels: " + Cell(LabelsText(summary.labels()))};
-      return {summary.name(), "connected"};
-    }
+    case v1::Event::kNode: return {event.node().name(), NodeEventText(event, of_change)};
     case v1::Event::kFinding: {
       const v1::Finding& finding = event.finding();
       return {SubjectName(finding.subject()),
@@ -158,23 +167,21 @@ struct EventFilter {
 };
 
 Result<EventFilter> FilterOf(Client& client, const Arguments& arguments) {
-  const Candidates kKinds = {"node", "port", "finding", "campaign", "probe", "subnet", "action"};
+  const Candidates kinds(std::begin(kEventKinds), std::end(kEventKinds));
   EventFilter filter{.kinds = arguments.Words("kind"),
                      .rule = arguments.Text("rule"),
                      .expression = arguments.Text("filter")};
   ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(client, arguments, "node"));
   filter.nodes.insert(nodes.begin(), nodes.end());
   for (const std::string& kind : filter.kinds)
-    if (std::ranges::find(kKinds, kind) == kKinds.end())
+    if (std::ranges::find(kinds, kind) == kinds.end())
       return Status(
           Code::kInvalidArgument,
-          "--kind: " +
-              UnknownName("kind", kind, kKinds,
-                          "; expected node, port, finding, campaign, probe, subnet, action"));
+          "--kind: " + UnknownName("kind", kind, kinds, "; expected one of " + EventKindNames()));
   return filter;
 }
 
-Output EventOutput(const v1::Event& event, std::string_view note = {}) {
+Output EventOutput(const v1::Event& event, std::string_view note = {}, bool of_change = true) {
   Table table{.columns = {{.title = "TIME", .width_min = 20},
                           {.title = "SEQ", .right_aligned = true, .width_min = 5},
                           {.title = "KIND", .width_min = 8},
@@ -183,7 +190,7 @@ Output EventOutput(const v1::Event& event, std::string_view note = {}) {
   const std::string_view kind = EventKind(event);
   std::vector<std::string> row = {ToString(event.at()), Format("{}", event.sequence()),
                                   std::string(kind.empty() ? "event" : kind)};
-  for (std::string& cell : Describe(event)) row.push_back(std::move(cell));
+  for (std::string& cell : Describe(event, of_change)) row.push_back(std::move(cell));
   row.back() += note;
   table.rows.push_back(std::move(row));
   Output output;
@@ -282,7 +289,7 @@ class EventPrinter {
     const auto now = StateAfter(gap, client_);
     if (!now.ok()) failure_ = now.status();
     broken_ = now.ok() && !std::all_of(now->begin(), now->end(), [&](const v1::Event& one) {
-                return !filter_.Shows(one) || stream_.Print(EventOutput(one));
+                return !filter_.Shows(one) || stream_.Print(EventOutput(one, {}, false));
               });
     return now.ok() && !broken_;
   }

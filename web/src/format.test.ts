@@ -7,6 +7,7 @@ import {
   labelsText,
   microseconds,
   names,
+  nodeEventText,
   parseDuration,
   percent,
   priorities,
@@ -51,6 +52,13 @@ describe("numbers", () => {
     expect(labelsText({ rack: "r12", pool: "h100", spare: "" })).toBe("pool=h100, rack=r12, spare=");
     expect(labelsText({})).toBe("");
     expect(labelsText(undefined)).toBe("");
+  });
+  it("tell a change of labels from a change of the state of a node", () => {
+    const lost = { state: "NODE_STATE_LOST", state_since: "2026-11-21T01:00:00Z", lost_reason: "power" };
+    expect(nodeEventText("2026-11-21T01:00:00Z", lost)).toBe("lost: power");
+    const labelled = { ...lost, labels: { pool: "h100" } };
+    expect(nodeEventText("2026-11-21T02:00:00Z", labelled)).toBe("has the labels pool=h100");
+    expect(nodeEventText("2026-11-21T02:00:00Z", lost)).toBe("has the labels (none)");
   });
   it("list the priorities of a mask", () => {
     expect(priorities(0)).toBe("none");

@@ -88,6 +88,18 @@ export function priorities(mask: number | undefined): string {
   return set.length === 0 ? "none" : set.join(", ");
 }
 
+// What an event about a node says: a change of its labels, which has another time than its state, or
+// its state.
+export function nodeEventText(
+  at: string,
+  node: { state: string; state_since: string; lost_reason: string; labels?: Record<string, string> },
+): string {
+  if (node.state_since && at !== node.state_since)
+    return `has the labels ${labelsText(node.labels) || "(none)"}`;
+  const state = word(node.state, "NODE_STATE");
+  return node.lost_reason ? `${state}: ${node.lost_reason}` : state;
+}
+
 // "pool=h100, rack=r12", by key; empty without labels.
 export function labelsText(labels: Record<string, string> | undefined): string {
   return Object.entries(labels ?? {})

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "proto/events.h"
 #include "proto/json.h"
 #include "tests/testing/golden.h"
 #include "tests/unit/ctl/fake_client.h"
@@ -78,9 +79,11 @@ TEST(Events, AFilterThatIsNotValidCannotBeResumed) {
 TEST(Events, AfterAGapTheStateIsListedAgain) {
   FakeController controller;
   controller.events = {FromText<v1::Event>(
-      R"({"sequence": "15", "cursor": "ab-15", "gap": {"reason": "the controller restarted"}})")};
+      R"({"sequence": "15", "cursor": "ab-15", "at": "2026-11-21T01:16:13Z",
+          "gap": {"reason": "the controller restarted"}})")};
   *controller.Answer<v1::ListNodesResponse>().add_nodes() = FromText<v1::NodeSummary>(
-      R"({"name": "n2", "state": "NODE_STATE_LOST", "lost_reason": "power"})");
+      R"({"name": "n2", "state": "NODE_STATE_LOST", "lost_reason": "power",
+          "state_since": "2026-11-21T01:00:00Z"})");
   *controller.Answer<v1::ListFindingsResponse>().add_findings() = FromText<v1::Finding>(
       R"({"rule": "port_active", "severity": "SEVERITY_CRITICAL", "state": "FINDING_STATE_OPEN",
           "title": "state is DOWN", "subject": {"node": "n1"}})");
@@ -89,6 +92,28 @@ TEST(Events, AfterAGapTheStateIsListedAgain) {
   EXPECT_NE(said.out.find("lost: power"), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("port_active: state is DOWN"), std::string::npos) << said.out;
   EXPECT_EQ(controller.LastRequest<v1::ListNodesRequest>().filter(), "state=lost");
+}
+
+TEST(Events, AChangeOfTheLabelsOfALostNodeIsNotItsLoss) {
+  FakeController controller;
+  controller.events = {FromText<v1::Event>(
+      R"({"sequence": "8", "at": "2026-11-21T01:16:06Z", "node": {"name": "n2",
+          "state": "NODE_STATE_LOST", "state_since": "2026-11-21T01:00:00Z",
+          "lost_reason": "stream broke", "labels": {"pool": "h100"}}})")};
+  EXPECT_NE(RunWords("events", controller).out.find("n2            labels: pool=h100\n"),
+            std::string::npos)
+      << RunWords("events", controller).out;
+}
+
+TEST(Events, EachKindOfEventsCanBeSelected) {
+  FakeController controller = WithEvents();
+  const std::string help = RunWords("events --help", controller).out;
+  for (const v1::Event& event : controller.events) {
+    const std::string_view kind = EventKind(event);
+    if (kind.empty() || event.has_gap()) continue;
+    EXPECT_EQ(RunWords(Format("events --kind {}", kind), controller).err, "") << kind;
+    EXPECT_NE(help.find(kind), std::string::npos) << kind;
+  }
 }
 
 TEST(Events, ResumeByCursor) {

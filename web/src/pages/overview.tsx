@@ -13,7 +13,7 @@ import {
   SubjectLink,
   Value,
 } from "../parts/basics";
-import { SEVERITIES, count, percent, severityRank, word } from "../format";
+import { SEVERITIES, count, nodeEventText, percent, severityRank, word } from "../format";
 import { hashOf } from "../router";
 import { useLoad, useSession } from "../session";
 import type { FabricEvent, Finding, MeshStatus, NodeSummary, VerdictCounts } from "../types";
@@ -186,8 +186,7 @@ export function EventText({ event }: { event: FabricEvent }) {
   if (event.node)
     return (
       <>
-        node <NodeLink name={event.node.name} /> {word(event.node.state, "NODE_STATE")}
-        {event.node.lost_reason && `: ${event.node.lost_reason}`}
+        node <NodeLink name={event.node.name} /> {nodeEventText(event.at, event.node)}
       </>
     );
   if (event.finding)
