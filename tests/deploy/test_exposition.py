@@ -4,7 +4,9 @@ node-exporter it has every series of node_exporter with the same value."""
 
 import re
 import subprocess
+import time
 import unittest
+import urllib.request
 
 import nodeexporter
 from deploytest import ROOT, DeployTest, main
@@ -57,6 +59,32 @@ class TestExposition(DeployTest):
     def test_compat_is_off_unless_asked_for(self):
         _, text = self.exposition(ROOT / "tests/fixtures/h100_infiniband.tree")
         self.assertNotIn("node_infiniband", text)
+
+    def test_other_metrics_of_the_endpoint_are_those_of_the_page(self):
+        """The library of the endpoint adds metrics of its own."""
+        folder = self.folder()
+        self.run_well(self.program("unpack"), FIXTURES[0], folder / "root")
+        log = folder / "log"
+        with log.open("w") as out, subprocess.Popen(
+                [self.program("fabric-agent"), "run", "--no-controller", "--root", folder / "root",
+                 "--metrics", "127.0.0.1:0"], stdout=out, stderr=out) as agent:
+            self.addCleanup(agent.wait)
+            self.addCleanup(agent.terminate)
+            address = self.address(agent, log)
+            with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
+                text = answer.read().decode()
+            agent.terminate()
+        others = {name for name in re.findall(r"^# TYPE (\w+)", text, re.M)
+                  if not name.startswith(("fabric_", "process_"))}
+        page = (ROOT / "docs/OPERATIONS.md").read_text()
+        self.assertEqual(others, set(re.findall(r"`(exposer_\w+)`", page)))
+
+    def address(self, agent, log):
+        deadline = time.monotonic() + 60
+        while not (found := re.search(r"metrics on (\S+)", log.read_text())):
+            self.assertTrue(agent.poll() is None and time.monotonic() < deadline, log.read_text())
+            time.sleep(0.05)
+        return found[1]
 
     def test_every_series_of_node_exporter_is_ours(self):
         try:
