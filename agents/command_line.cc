@@ -5,6 +5,7 @@
 
 #include "base/command_line.h"
 #include "base/text.h"
+#include "base/version.h"
 
 namespace fabric::agent {
 namespace {
@@ -165,7 +166,10 @@ static_assert(std::size(kCommands) == std::size(kCommandOf));
 constexpr Option kShared[] = {{.name = "help",
                                .type = OptionType::kBool,
                                .doc = "Print help about the program or the command.",
-                               .letter = 'h'}};
+                               .letter = 'h'},
+                              {.name = "version",
+                               .type = OptionType::kBool,
+                               .doc = "Print the name and the version of the program."}};
 
 constexpr ProgramSpec kProgram = {
     .name = "fabric-agent",
@@ -173,6 +177,10 @@ constexpr ProgramSpec kProgram = {
     .commands = kCommands,
     .options = kShared,
     .once = true};
+
+std::string VersionLine() {
+  return Format("fabric-agent {}\n", kVersion);
+}
 
 SubnetReadOptions SubnetReadOf(const Values& values) {
   return {.device = values.Text("device"),
@@ -193,6 +201,10 @@ SubnetReadOptions SubnetReadOf(const Values& values) {
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CommandLine line;
   const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
+  if (words.size() == 1 && words[0] == "--version") {
+    line.help = VersionLine();
+    return line;
+  }
   if (!words.empty() && words[0] == "run") {  // Its options are settings, see config.h.
     line.command = Command::kRun;
     line.rest.assign(words.begin() + 1, words.end());
@@ -204,6 +216,10 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
     return line;
   }
   const Values& values = parsed.values;
+  if (values.Bool("version")) {
+    line.help = VersionLine();
+    return line;
+  }
   line.command = kCommandOf[parsed.command - kCommands];
   line.root = values.Has("root") ? values.Text("root") : line.root;
   line.output = values.Text("output");

@@ -4,6 +4,7 @@
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 
@@ -157,6 +158,20 @@ class TestSystemd(DeployTest):
                      "fish/vendor_completions.d/fabricctl.fish",
                      *(f"fabricd/systemd/fabric-agent-{name}.conf" for name in DROP_INS)):
             self.assertTrue((share / path).exists(), path)
+        self.check_man_pages(share / "man")
+
+    def check_man_pages(self, folder):
+        self.assertIn(".TH", (folder / "man1/fabricctl.1").read_text())
+        if shutil.which("help2man") is None:
+            self.skipTest("help2man is not installed: no man pages of fabricd and fabric-agent")
+        for name in UNITS:
+            page = (folder / f"man8/{name}.8").read_text()
+            self.assertRegex(page, rf'\.TH {name.upper()} "8" "\w+ \d+" "{name} [0-9.]+"')
+            self.assertNotIn("unknown option", page)
+        for program in ("fabricd", "fabric-agent"):
+            description = re.search(rf"^Package: {program}$.*?^Description: (.*?)$",
+                                    (ROOT / "debian/control").read_text(), re.M | re.S)[1]
+            self.assertIn(description, (folder / f"man8/{program}.8").read_text())
 
     def test_state_is_in_a_writable_folder(self):
         text = unit_text("fabricd")

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "base/text.h"
+#include "base/version.h"
+
 namespace fabric::agent {
 namespace {
 
@@ -21,6 +26,12 @@ TEST(CommandLine, KnowsTheCommandsAndTheirOptions) {
   EXPECT_TRUE(Parse({"ibdev2netdev", "-v"})->verbose);
   EXPECT_EQ(Parse({"metrics"})->command, Command::kMetrics);
   EXPECT_EQ(Parse({"version"})->command, Command::kVersion);
+  for (const auto& words : {std::vector<const char*>{"--version"}, {"inspect", "--version"}}) {
+    const auto line = Parse(words);
+    ASSERT_TRUE(line.ok()) << line.status().message();
+    EXPECT_EQ(line->command, Command::kHelp);
+    EXPECT_EQ(line->help, Format("fabric-agent {}\n", kVersion));
+  }
   EXPECT_NE(Parse({"--help"})->help.find("ibdev2netdev"), std::string::npos);
 }
 
