@@ -1,7 +1,9 @@
 #include "base/suggest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <vector>
 
 #include "base/text.h"
 
@@ -10,7 +12,8 @@ namespace {
 
 constexpr std::size_t kWordBytesMax = 256;  // Names from a network can be long; time is quadratic.
 
-std::size_t EditDistance(std::string_view a, std::string_view b) {
+// The last row of the table: the distance of `a` to each beginning of `b`.
+std::vector<std::size_t> EditDistances(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -22,7 +25,19 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
       row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
     }
   }
-  return row.back();
+  return row;
+}
+
+// The first candidate that begins with a longer word, or with a typo of it: "mtu_equal" for
+// "mtu_equal_on_rail".
+std::string_view Completed(std::string_view word, const Candidates& candidates) {
+  constexpr std::size_t kWordMin[] = {4, 6};  // By the distance
+  for (std::size_t distance = 0; distance < std::size(kWordMin); ++distance)
+    for (const std::string_view candidate : candidates)
+      if (word.size() >= kWordMin[distance] && candidate.size() > word.size() &&
+          std::ranges::min(EditDistances(word, candidate.substr(0, word.size() + 1))) <= distance)
+        return candidate;
+  return {};
 }
 
 }  // namespace
@@ -36,13 +51,13 @@ std::string_view Closest(std::string_view word, const Candidates& candidates) {
     // Insertions alone would exceed the distance.
     if (candidate.size() > word.size() + kDistanceMax) continue;
     if (word.size() > candidate.size() + kDistanceMax) continue;
-    const std::size_t distance = EditDistance(word, candidate);
+    const std::size_t distance = EditDistances(word, candidate).back();
     if (distance < best_distance && distance < candidate.size()) {
       best = candidate;
       best_distance = distance;
     }
   }
-  return best;
+  return best.empty() ? Completed(word, candidates) : best;
 }
 
 std::string Suggest(std::string_view word, const Candidates& candidates) {

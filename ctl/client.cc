@@ -37,7 +37,8 @@ std::string TimeText(Duration duration) {
 // The last part of a gRPC message such as "failed to connect to all addresses; last error: UNKNOWN:
 // ipv4:127.0.0.1:9: Failed to connect to remote host: Connection refused".
 std::string Cause(const std::string& message) {
-  if (message.find("http1.x server") != std::string::npos)
+  if (message.find("http1.x server") != std::string::npos ||
+      message.find("ALPN") != std::string::npos)
     return "this is a port of HTTP, as of REST (9419); expected the port of gRPC (9418)";
   const std::size_t colon = message.rfind(": ");
   std::string cause = colon == std::string::npos ? message : message.substr(colon + 2);
@@ -87,10 +88,14 @@ Result<Security> LoadSecurity(const ClientOptions& options) {
                            options.controller));
   } else {
     RETURN_IF_ERROR(tls::RequireTls13());
-    ASSIGN_OR_RETURN(security.tls, tls::LoadTls(options.tls, SystemClock().Now().wall));
+    auto material = tls::LoadTls(options.tls, SystemClock().Now().wall);
+    if (!material.ok()) return material.status().In("TLS");
+    security.tls = *std::move(material);
   }
   if (!options.token_file.empty()) {
-    ASSIGN_OR_RETURN(security.token, ReadToken(options.token_file));
+    auto token = ReadToken(options.token_file);
+    if (!token.ok()) return token.status().In("--token-file");
+    security.token = *std::move(token);
   }
   return security;
 }

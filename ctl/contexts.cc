@@ -125,7 +125,9 @@ Status AddContext(bool required, Arguments& arguments) {
   }
   const Result<Contexts> contexts = ReadContexts(path);
   if (contexts.status().code() == Code::kNotFound && !required && name.empty()) return {};
-  RETURN_IF_ERROR(contexts.status());
+  if (contexts.status().code() == Code::kNotFound && !name.empty())
+    return contexts.status().In("--context: fabricctl config set-context makes the file");
+  RETURN_IF_ERROR(contexts.status().In("--config"));
   const bool by_user = !name.empty();
   if (!by_user) name = contexts->current;
   if (name.empty()) return {};

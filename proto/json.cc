@@ -7,6 +7,9 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "proto/message_text.h"
@@ -15,13 +18,15 @@
 namespace fabric {
 namespace {
 
-// protobuf adds an excerpt of the malformed line with a caret. At the end of the text the excerpt
-// is empty.
-std::string WithoutEmptyExcerpt(std::string message) {
-  const std::size_t line = message.find('\n');
-  if (line != std::string::npos && message.find_first_not_of("\n ^", line) == std::string::npos)
-    message.resize(line);
-  return message;
+// protobuf adds an excerpt of the malformed line, and a line with a caret. At the end of the text
+// the excerpt is empty.
+std::string JsonErrorLine(std::string_view message) {
+  const std::vector<std::string_view> lines = Split(message, '\n');
+  std::string_view what = lines.front();
+  const std::string_view excerpt = lines.size() > 1 ? Trim(lines[1]) : std::string_view();
+  if (excerpt.empty()) return std::string(what);
+  if (what.ends_with('.')) what.remove_suffix(1);
+  return Format("{} near {}", what, Quoted(excerpt));
 }
 
 // Without the times that cannot be written.
@@ -90,7 +95,7 @@ Result<std::string> WireOfJson(std::string_view json, const google::protobuf::De
       util::JsonToBinaryString(other ? other.get() : resolver,
                                "type.googleapis.com/" + type.full_name(), std::string(json), &wire);
   if (status.ok()) return wire;
-  return Status(Code::kInvalidArgument, WithoutEmptyExcerpt(std::string(status.message())));
+  return Status(Code::kInvalidArgument, JsonErrorLine(std::string(status.message())));
 }
 
 }  // namespace fabric

@@ -66,7 +66,11 @@ Result<v1::ControllerMessage> Decode(grpc::ByteBuffer& buffer) {
 
 Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return {Code::kUnavailable, "the controller closed the stream"};
-  return {static_cast<Code>(status.error_code()), status.error_message()};
+  const std::string& message = status.error_message();
+  if (message.find("http1.x server") != message.npos || message.find("ALPN") != message.npos)
+    return {Code::kUnavailable,
+            "this is a port of HTTP, as of REST (9419); expected the port of gRPC (9418)"};
+  return {static_cast<Code>(status.error_code()), message};
 }
 
 }  // namespace

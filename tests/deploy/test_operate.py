@@ -315,9 +315,11 @@ class TestOperate(DeployTest):
         self.assertIn("2 senders", printed)
         self.assertIn("the maximum of concurrent pairs: 1", printed)
 
-    def test_fabricctl_names_the_port_of_rest(self):
+    def test_fabricctl_and_the_agent_name_the_port_of_rest(self):
         fleet = self.start()
         fleet.grpc = fleet.rest
+        fleet.add("n1", "roce_connectx6dx")
+        fleet.wait(lambda: "expected the port of gRPC (9418)" in fleet.log("n1"), "the reason")
         self.assertIn("expected the port of gRPC (9418)", self.fabricctl(fleet, "nodes", status=3))
 
     def test_wrong_files_are_one_line(self):

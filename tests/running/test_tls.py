@@ -221,6 +221,13 @@ class TlsTest(TlsWorld):
         self.assertEqual(done.returncode, 1)
         self.assertIn("TLS: /nowhere/cert.pem: No such file or directory", done.stderr)
 
+    def test_fabricctl_names_the_port_of_rest(self):
+        self.make_pki()
+        self.start_fabricd()
+        done = self.run_ctl("nodes", "--controller", self.bound["rest"],
+                            *self.files("admin/alice"), good=False)
+        self.assertIn("expected the port of gRPC (9418)", done.stderr)
+
     def test_commands_of_the_documentation(self):
         page = OPERATIONS.read_text()
         section = page[page.index("## TLS and certificates"):page.index("## Update intervals")]

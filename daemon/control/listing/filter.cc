@@ -172,6 +172,20 @@ std::string Upper(std::string_view text) {
   return upper;
 }
 
+// "info", "warning", ... of SEVERITY_INFO, SEVERITY_WARNING, without the value 0, which is not set.
+std::vector<std::string> WordsOf(const EnumDescriptor& type) {
+  std::vector<std::string> words;
+  std::string prefix = Upper(type.value(0)->name());
+  prefix.resize(prefix.rfind('_') + 1);  // Of SEVERITY_UNSPECIFIED
+  for (int i = 1; i < type.value_count(); ++i) {
+    std::string_view name = type.value(i)->name();
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    std::string& word = words.emplace_back(name);
+    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return words;
+}
+
 // "error" or "SEVERITY_ERROR"
 Result<double> EnumNumber(const EnumDescriptor& type, const std::string& text,
                           std::string_view term) {
@@ -180,9 +194,9 @@ Result<double> EnumNumber(const EnumDescriptor& type, const std::string& text,
     const std::string& name = type.value(i)->name();
     if (name == wanted || name.ends_with("_" + wanted)) return double(type.value(i)->number());
   }
-  Candidates known;
-  for (int i = 0; i < type.value_count(); ++i) known.push_back(type.value(i)->name());
-  return BadTerm(term, Format("unknown value {}{}", Quoted(text), Suggest(wanted, known)));
+  const std::vector<std::string> words = WordsOf(type);
+  return BadTerm(term, UnknownName("value", text, {words.begin(), words.end()},
+                                   "; expected one of " + Join(words, ", ")));
 }
 
 Result<double> TimeNumber(const std::string& text, Moment now, std::string_view term) {

@@ -12,6 +12,13 @@ TEST(Closest, FindsTheTypoAndNothingElse) {
   EXPECT_EQ(Closest(std::string(1000, 'x'), {std::string(1000, 'x')}), "") << "too long to compare";
 }
 
+TEST(Closest, FindsANameByItsBeginning) {
+  EXPECT_EQ(Closest("mtu_equal", {"mtu_path", "mtu_equal_on_rail"}), "mtu_equal_on_rail");
+  EXPECT_EQ(Closest("mtu_equl", {"mtu_path", "mtu_equal_on_rail"}), "mtu_equal_on_rail");
+  EXPECT_EQ(Closest("gpu", {"gpu-00000001"}), "") << "too short";
+  EXPECT_EQ(Closest("leaf", {"unrelated_leaf"}), "");
+}
+
 TEST(Suggest, IsEmptyWithoutACloseCandidate) {
   EXPECT_EQ(Suggest("nodse", {"nodes"}), "; did you mean 'nodes'?");
   EXPECT_EQ(Suggest("frobnicate", {"nodes"}), "");
