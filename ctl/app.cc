@@ -152,7 +152,9 @@ int RunOnce(const Command& command, Client& client, const Arguments& arguments,
   const Rendered rendered = Render(*output, render_options);
   if (!PrintAll(std::string(clear) + rendered.out, console)) return kExitError;
   console.Err(rendered.notes);
-  return output->exit_status;
+  for (const Status& failure : output->failures) (void)Fail(failure, console);
+  return output->failures.empty() ? output->exit_status
+                                  : ExitStatusOf(output->failures.front().code());
 }
 
 ClientOptions ClientOptionsOf(const Arguments& arguments) {

@@ -62,6 +62,9 @@ struct Output {
   std::string before;              // Lines above the tables, each with its newline.
   std::string after;               // Lines below them.
   int exit_status = kExitOk;
+  // Parts that failed while others were done: lines on standard error. The first one determines the
+  // exit status.
+  std::vector<Status> failures = {};
 };
 
 // Output while a command runs.

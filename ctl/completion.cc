@@ -15,7 +15,8 @@ struct LiveRow {
 };
 constexpr LiveRow kLiveRows[] = {
     {"node", "NAME", LiveNames::kNodes},
-    {"node remove", "NAME", LiveNames::kNodes},
+    {"node remove", "NODES", LiveNames::kNodes},
+    {"node maintenance", "NODES", LiveNames::kNodes},
     {"node label", "NAME", LiveNames::kNodes},
     {"diff", "NODE", LiveNames::kNodes},
     {"devices", "NODE", LiveNames::kNodes},

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/input.h"
+#include "base/lists.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "proto/labels.h"
@@ -167,6 +168,12 @@ class NodesByLabel {
   std::set<std::string> keys_;  // Of all nodes
 };
 
+// The next node would fail for the same reason, and a call can take the whole timeout.
+bool EndsAll(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
+         code == Code::kUnauthenticated || code == Code::kCancelled;
+}
+
 void RemoveDuplicates(Names& names) {
   std::unordered_set<std::string> seen;
   std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
@@ -199,6 +206,21 @@ Result<Names> NodesOf(Client& client, const Values& values, std::string_view nam
   }
   RemoveDuplicates(all);
   return all;
+}
+
+Status ForEachNode(const Names& nodes, Output& output,
+                   const std::function<Status(const std::string& node)>& call) {
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    const Status status = call(nodes[at]);
+    if (status.ok()) continue;
+    if (nodes.size() == 1) return status;
+    output.failures.push_back(status.In(nodes[at]));
+    if (!EndsAll(status.code()) || at + 1 == nodes.size()) continue;
+    const Names rest(nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1, nodes.end());
+    output.failures.emplace_back(status.code(), "not tried: " + ListSome(rest, 8));
+    break;
+  }
+  return {};
 }
 
 }  // namespace fabric::ctl

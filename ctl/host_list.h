@@ -2,6 +2,7 @@
 // of nodes by their labels, in the syntax of Kubernetes: "pool=h100,rack!=r12" (proto/labels.h).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 
 namespace fabric::ctl {
 
@@ -44,5 +46,11 @@ Result<std::vector<std::string>> HostsOf(const Values& values, std::string_view 
 // selector that matches no node: it never means all nodes.
 Result<std::vector<std::string>> NodesOf(Client& client, const Values& values,
                                          std::string_view name);
+
+// Makes a call for each node. With one node, returns its failure. With several nodes, a failure is
+// added to `output.failures` and the other nodes follow; those that follow a failure of the
+// connection or of the identity of the caller are not tried, and one failure names them.
+Status ForEachNode(const std::vector<std::string>& nodes, Output& output,
+                   const std::function<Status(const std::string& node)>& call);
 
 }  // namespace fabric::ctl

@@ -24,6 +24,9 @@ class FakeClient final : public Client {
                     google::protobuf::Message& response) override {
     Remember(request);
     if (!controller_.failure.ok()) return controller_.failure;
+    const std::string& text = controller_.requests[request.GetDescriptor()].back();
+    for (const auto& [part, failure] : controller_.failures)
+      if (text.find(part) != text.npos) return failure;
     const auto script = controller_.scripts.find(response.GetDescriptor());
     if (script != controller_.scripts.end())
       script->second.answer(script->second.answers, turns_[response.GetDescriptor()]++, response);

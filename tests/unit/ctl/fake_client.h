@@ -20,6 +20,7 @@ namespace fabric::ctl {
 // one, and remembers all requests.
 struct FakeController {
   Status failure = {};
+  std::map<std::string, Status> failures = {};  // Of requests that contain the text
   std::vector<v1::Event> events = {};
   Status stream_end = Status(Code::kUnavailable, "stream ended");
   ClientOptions options = {};  // What fabricctl connected with

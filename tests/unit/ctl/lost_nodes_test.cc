@@ -7,6 +7,7 @@
 namespace fabric::ctl {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -18,6 +19,59 @@ TEST(NodeRemove, SendsTheNameAndTheAuthor) {
   EXPECT_EQ(said.out, "Node n7 is removed.\n");
   EXPECT_EQ(controller.LastRequest<v1::DeleteNodeRequest>().name(), "n7");
   EXPECT_EQ(controller.LastRequest<v1::DeleteNodeRequest>().author(), "ada");
+}
+
+std::vector<std::string> RemovedNames(const FakeController& controller) {
+  std::vector<std::string> names;
+  for (const auto& request : controller.Requests<v1::DeleteNodeRequest>())
+    names.push_back(request.name());
+  return names;
+}
+
+FakeController ThatRemoves(std::initializer_list<const char*> nodes) {
+  FakeController controller;
+  controller.Answers<v1::NodeSummary>().clear();
+  for (const char* const node : nodes)
+    controller.Answers<v1::NodeSummary>().emplace_back().set_name(node);
+  return controller;
+}
+
+TEST(NodeRemove, SeveralNodesNeedTheOptionYes) {
+  FakeController controller;
+  const Said said = RunWords("node remove n[1-3]", controller);
+  EXPECT_EQ(said.status, kExitUsage);
+  EXPECT_EQ(said.err, "fabricctl: expected --yes to remove 3 nodes: n1, n2, n3\n");
+  EXPECT_TRUE(controller.requests.empty());
+  EXPECT_EQ(RunWords("node remove n1,n1", controller).status, kExitOk) << "one node";
+}
+
+TEST(NodeRemove, ANodeThatFailsIsAnErrorAndTheOthersAreRemoved) {
+  FakeController controller = ThatRemoves({"n1", "n3"});
+  controller.failures["n2"] = Status(Code::kFailedPrecondition, "node n2 is connected");
+  const Said said = RunWords("node remove n[1-3] --yes", controller);
+  EXPECT_EQ(said.status, kExitError);
+  EXPECT_EQ(said.out, "Node n1 is removed.\nNode n3 is removed.\n");
+  EXPECT_EQ(said.err, "fabricctl: n2: node n2 is connected\n");
+  EXPECT_THAT(RemovedNames(controller), ElementsAre("n1", "n2", "n3"));
+}
+
+TEST(NodeRemove, AControllerThatDoesNotAnswerIsAskedOnce) {
+  FakeController controller = ThatRemoves({"n1"});
+  controller.failures["n2"] = Status(Code::kUnavailable, "no answer");
+  const Said said = RunWords("node remove n[1-4] --yes -o name", controller);
+  EXPECT_EQ(said.status, kExitUnreachable);
+  EXPECT_EQ(said.out, "n1\n");
+  EXPECT_THAT(said.err, HasSubstr("fabricctl: n2: no answer"));
+  EXPECT_THAT(said.err, HasSubstr("fabricctl: not tried: n3, n4"));
+  EXPECT_THAT(RemovedNames(controller), ElementsAre("n1", "n2"));
+}
+
+TEST(NodeRemove, JsonOfSeveralNodesIsAList) {
+  FakeController controller = ThatRemoves({"n1", "n2"});
+  const Said said = RunWords("node remove n1,n2 --yes -o json", controller);
+  EXPECT_THAT(said.out, HasSubstr("\"nodes\": ["));
+  FakeController one = ThatRemoves({"n1"});
+  EXPECT_THAT(RunWords("node remove n1 -o json", one).out, Not(HasSubstr("\"nodes\"")));
 }
 
 TEST(Backup, SaysWhereTheCopyIs) {

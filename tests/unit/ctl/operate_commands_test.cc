@@ -45,6 +45,38 @@ TEST(NodeMaintenance, EndsWhatWasStartedForTheNode) {
               HasSubstr("node n9 is not in maintenance"));
 }
 
+TEST(NodeMaintenance, TakesSeveralNodesAndGoesOnAfterAFailure) {
+  FakeController controller;
+  controller.Answer<v1::ListNodesResponse>() = FromText<v1::ListNodesResponse>(
+      R"({"nodes": [{"name": "n1", "labels": {"pool": "h100"}}, {"name": "n2"},
+                    {"name": "n3", "labels": {"pool": "h100"}}]})");
+  controller.Answer<v1::Silence>() = FromText<v1::Silence>(
+      R"({"id": "s1", "node": "n3", "maintenance": true, "until": "2026-11-21T05:16:07Z"})");
+  controller.failures["n1"] = Status(Code::kPermissionDenied, "not your node");
+  const Said said =
+      RunWords("node maintenance pool=h100 --for 4h --reason OPS-7 --author ada", controller);
+  EXPECT_EQ(said.status, kExitNotAllowed);
+  EXPECT_EQ(said.out, "Node n3 is in maintenance until 2026-11-21T05:16:07Z.\n");
+  EXPECT_EQ(said.err, "fabricctl: n1: not your node\n");
+  std::vector<std::string> nodes;
+  for (const auto& request : controller.Requests<v1::CreateSilenceRequest>())
+    nodes.push_back(request.silence().node());
+  EXPECT_THAT(nodes, ::testing::ElementsAre("n1", "n3"));
+}
+
+TEST(NodeMaintenance, EndsForSeveralNodes) {
+  FakeController controller;
+  controller.Answer<v1::ListSilencesResponse>() = FromText<v1::ListSilencesResponse>(
+      R"({"silences": [{"id": "s1", "node": "n1", "maintenance": true},
+                       {"id": "s2", "node": "n2", "maintenance": true},
+                       {"id": "s3", "node": "n3", "maintenance": true}]})");
+  const Said said = RunWords("node maintenance n[2-4] --end --author ada", controller);
+  EXPECT_EQ(said.status, kExitError);
+  EXPECT_EQ(said.out, "Maintenance of n2 ended.\nMaintenance of n3 ended.\n");
+  EXPECT_EQ(said.err, "fabricctl: n4: node n4 is not in maintenance\n");
+  EXPECT_EQ(controller.Requests<v1::DeleteSilenceRequest>().size(), 2u);
+}
+
 TEST(NodeMaintenance, NeedsADurationAndAReasonOrAnEnd) {
   FakeController controller;
   EXPECT_THAT(RunWords("node maintenance n2 --for 1h --author ada", controller).err,
