@@ -27,6 +27,7 @@ Result<v1::NodeSummary> RemoveNode(State& state, const std::string& name, const 
     if (session.node.name() == name) session.reported = session.snapshot_requested = false;
   state.mesh.OnRemoved(name, now);
   state.outbox.Publish(now, [&](v1::Event& event) { *event.mutable_node() = removed; });
+  state.node_actions.EndOfNode(name, reason, now);
   return removed;
 }
 

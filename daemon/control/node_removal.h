@@ -1,5 +1,5 @@
 // Removal of a node with everything that is kept about it: its snapshot, its findings, its history,
-// its labels.
+// its labels. Its open actions end.
 #pragma once
 
 #include <string>

@@ -181,8 +181,20 @@ Result<v1::NodeAction> NodeActions::Report(const v1::ReportNodeActionRequest& re
   return Put(number, action, {ChangeTo(reported, request.author(), request.note())}, now);
 }
 
-void NodeActions::Tick(Moment now) {
+void NodeActions::EndOfNode(const std::string& node, const std::string& reason, Moment now) {
   now_ = now.wall;
+  std::vector<Number> open;
+  for (const auto& [number, action] : actions_)
+    if (action.node() == node && IsOpen(action.state())) open.push_back(number);
+  for (const Number number : open)
+    Expire(number, reason.empty() ? "the node was removed" : "the node was removed: " + reason,
+           now);
+}
+
+void NodeActions::Tick(const std::function<bool(const std::string& node)>& known, Moment now) {
+  now_ = now.wall;
+  if (!first_tick_) first_tick_ = now.steady;
+  const bool complete = now.steady - *first_tick_ >= kUnknownMax;
   std::vector<std::pair<Number, std::string>> late;
   for (const auto& [number, action] : actions_) {
     const Duration age = now.wall - FromProto(Last(action).at());
@@ -190,10 +202,10 @@ void NodeActions::Tick(Moment now) {
       late.emplace_back(number, "not approved in 24 hours");
     else if (action.state() == v1::NODE_ACTION_STATE_APPROVED && age >= kApprovedMax)
       late.emplace_back(number, "not applied in 1 hour after its approval");
+    else if (complete && IsOpen(action.state()) && !known(action.node()))
+      late.emplace_back(number, "fabricd does not know the node");
   }
-  // What cannot be stored now is tried at the next Tick.
-  for (const auto& [number, why] : late)
-    (void)Put(number, actions_.at(number), {ChangeTo(v1::NODE_ACTION_STATE_EXPIRED, "", why)}, now);
+  for (const auto& [number, why] : late) Expire(number, why, now);
 }
 
 std::vector<v1::NodeAction> NodeActions::All() const {
@@ -227,6 +239,15 @@ Result<NodeActions::Number> NodeActions::Find(const std::string& id) const {
     ids.push_back(action.id());
   }
   return NoSuch("action", id, ids);
+}
+
+// What cannot be stored now is tried at the next Tick.
+void NodeActions::Expire(Number number, const std::string& why, Moment now) {
+  const v1::NodeAction& action = actions_.at(number);
+  const bool undo = action.state() == v1::NODE_ACTION_STATE_APPLIED ||
+                    action.state() == v1::NODE_ACTION_STATE_REVERTING;
+  const std::string note = undo ? why + "; it was applied and not undone" : why;
+  (void)Put(number, action, {ChangeTo(v1::NODE_ACTION_STATE_EXPIRED, "", note)}, now);
 }
 
 Status NodeActions::CheckLimits(std::size_t nodes) const {

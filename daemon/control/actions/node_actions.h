@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,7 @@ class NodeActions {
   static constexpr std::size_t kEndedMax = 1000;  // The oldest ones are removed.
   static constexpr Duration kProposedMax = std::chrono::hours(24);
   static constexpr Duration kApprovedMax = std::chrono::hours(1);
+  static constexpr Duration kUnknownMax = std::chrono::hours(1);  // After the first Tick
   // After a person rejected or reverted an action, no program can propose it again for this time.
   static constexpr Duration kHold = std::chrono::hours(24);
 
@@ -42,7 +45,11 @@ class NodeActions {
   Result<v1::NodeAction> Revert(const v1::RevertNodeActionRequest& request, Moment now);
   // A repeated report changes nothing.
   Result<v1::NodeAction> Report(const v1::ReportNodeActionRequest& request, Moment now);
-  void Tick(Moment now);  // Ends what was not approved or applied in time.
+  // Ends the open actions of a removed node. What cannot be stored now, Tick ends later.
+  void EndOfNode(const std::string& node, const std::string& reason, Moment now);
+  // Ends what was not approved or applied in time. After kUnknownMax, in which the nodes of the
+  // state can come back, also ends the open actions of nodes that are not known.
+  void Tick(const std::function<bool(const std::string& node)>& known, Moment now);
 
   std::vector<v1::NodeAction> All() const;               // By number
   v1::NodeActionLimits Limits(std::size_t nodes) const;  // At the last Tick
@@ -51,6 +58,7 @@ class NodeActions {
   using Number = std::uint64_t;  // In the id
 
   Result<Number> Find(const std::string& id) const;
+  void Expire(Number number, const std::string& why, Moment now);
   // Why no action can be approved now.
   Status CheckLimits(std::size_t nodes) const;
   // Why this node cannot get an action of this kind again now.
@@ -65,6 +73,7 @@ class NodeActions {
   std::map<Number, v1::NodeAction> actions_;
   Number next_ = 1;
   WallTime now_ = {};  // Of the last call
+  std::optional<SteadyTime> first_tick_;
 };
 
 }  // namespace fabric::control

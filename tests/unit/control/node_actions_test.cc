@@ -163,6 +163,63 @@ TEST_F(NodeActionsTest, EndWhenTheyAreNotApprovedOrNotApplied) {
   EXPECT_EQ(StateOf("a1"), v1::NODE_ACTION_STATE_EXPIRED);
 }
 
+TEST_F(NodeActionsTest, EndWhenTheirNodeIsRemoved) {
+  Start(With(Remediation::kApprove));
+  ASSERT_TRUE(Propose("n1").ok());
+  ASSERT_TRUE(Propose("n2").ok());
+  ASSERT_TRUE(Approve("a2").ok());
+  ASSERT_TRUE(Report("a2", v1::NODE_ACTION_STATE_APPLIED).ok());
+  ASSERT_TRUE(Propose("n3").ok());
+  for (const char* const node : {"n1", "n2"}) {
+    world_->agents.Disconnect(node, "reset by peer");
+    v1::DeleteNodeRequest request;
+    request.set_name(node);
+    request.set_author("ada");
+    ASSERT_TRUE(Call<v1::NodeSummary>(request).ok());
+  }
+  const auto expect_ended = [&] {
+    const v1::ListNodeActionsResponse listed = List();
+    ASSERT_EQ(listed.node_actions_size(), 3);
+    EXPECT_EQ(listed.node_actions(0).state(), v1::NODE_ACTION_STATE_EXPIRED);
+    EXPECT_EQ(listed.node_actions(0).history().rbegin()->note(),
+              "the node was removed: removed by ada");
+    EXPECT_EQ(listed.node_actions(1).state(), v1::NODE_ACTION_STATE_EXPIRED);
+    EXPECT_EQ(listed.node_actions(1).history().rbegin()->note(),
+              "the node was removed: removed by ada; it was applied and not undone");
+    EXPECT_EQ(listed.node_actions(2).state(), v1::NODE_ACTION_STATE_PROPOSED);
+    EXPECT_EQ(listed.limits().nodes(), 0u) << "the limits count no node that has left";
+  };
+  expect_ended();
+  EXPECT_EQ(world_->log.events.back().node_action().state(), v1::NODE_ACTION_STATE_EXPIRED);
+  world_->Restart();
+  expect_ended();
+}
+
+TEST_F(NodeActionsTest, EndWhenTheirNodeExpires) {
+  ControllerOptions options = With(Remediation::kApprove);
+  options.node_expiry = 2h;
+  Start(options);
+  ASSERT_TRUE(Propose("n1").ok());
+  world_->agents.Disconnect("n1", "reset by peer");
+  world_->agents.Advance(2h + 1min);
+  EXPECT_EQ(StateOf("a1"), v1::NODE_ACTION_STATE_EXPIRED);
+  EXPECT_THAT(List().node_actions(0).history().rbegin()->note(),
+              HasSubstr("the node was removed: expired: lost for more than 2 h"));
+}
+
+TEST_F(NodeActionsTest, EndWhenTheStateDoesNotHaveTheirNode) {
+  Start(With(Remediation::kApprove));
+  ASSERT_TRUE(Propose("n1").ok());
+  world_->agents.Disconnect("n1", "reset by peer");
+  ASSERT_TRUE(world_->store->DeleteNode("n1").ok());
+  world_->Restart();
+  world_->agents.Advance(59min);
+  EXPECT_EQ(StateOf("a1"), v1::NODE_ACTION_STATE_PROPOSED) << "the node can come back";
+  world_->agents.Advance(2min);
+  EXPECT_EQ(StateOf("a1"), v1::NODE_ACTION_STATE_EXPIRED);
+  EXPECT_EQ(List().node_actions(0).history().rbegin()->note(), "fabricd does not know the node");
+}
+
 TEST_F(NodeActionsTest, AReportThatCrossesWithARevertLeavesTheRevert) {
   Start(With(Remediation::kAutomatic));
   ASSERT_TRUE(Propose("n1").ok());
