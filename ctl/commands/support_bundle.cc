@@ -1,14 +1,17 @@
-#include <algorithm>
 #include <cctype>
-#include <set>
+#include <deque>
+#include <filesystem>
+#include <utility>
 
 #include "base/atomic_file.h"
+#include "base/input.h"
 #include "base/lists.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/host_list.h"
+#include "ctl/redaction.h"
 #include "ctl/render.h"
 #include "ctl/tar.h"
 #include "proto/json.h"
@@ -20,6 +23,20 @@ namespace {
 constexpr std::size_t kSnapshotsMax = 32;  // Each has up to 300 kB.
 constexpr std::size_t kBytesMax = std::size_t{256} << 20;
 constexpr mode_t kMode = 0600;
+constexpr std::size_t kEventsMax = 5000;  // The newest ones
+constexpr std::size_t kEventBytesMax = std::size_t{16} << 20;
+constexpr std::size_t kAddedBytesMax = std::size_t{8} << 20;  // The end of each file
+constexpr std::size_t kAddedNameMax = 60;
+
+// fabricd returns neither: its settings and log can name files and addresses of its host.
+constexpr std::string_view kLocalParts =
+    "Settings and log lines are in the folder added/, if they were given with --add. To make them "
+    "on\nthe host of fabricd, with the file that its unit names:\n"
+    "  fabricd --config /etc/fabricd/fabricd.yaml --print-config > settings.txt\n"
+    "  journalctl -u fabricd --since -1h > fabricd-log.txt\n"
+    "and on a node:\n"
+    "  journalctl -u fabric-agent --since -1h > agent-log.txt\n"
+    "Then: fabricctl support-bundle --add settings.txt --add fabricd-log.txt --add agent-log.txt\n";
 
 constexpr Option kSupportBundleOptions[] = {
     {.name = "out",
@@ -30,27 +47,13 @@ constexpr Option kSupportBundleOptions[] = {
     NodesOption("nodes",
                 "Nodes whose snapshots are in it: n1,n2, gpu[001-016] or pool=h100. Default: the "
                 "first 32 with failing findings."),
+    {.name = "add",
+     .type = OptionType::kPath,
+     .value = "FILE|-",
+     .doc = "Text file to add without its secrets: settings of fabricd (--print-config) or log "
+            "lines. The last 8 MiB of it.",
+     .repeated = true},
 };
-
-// Parameters of the kernel whose names say that the value is secret.
-std::string RedactedParameters(std::string_view line) {
-  std::string out;
-  for (const std::string_view word : Words(line)) {
-    const std::string_view name = word.substr(0, word.find('='));
-    std::string lower(name);
-    std::ranges::transform(lower, lower.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const bool secret = std::ranges::any_of(
-        std::initializer_list<std::string_view>{"key", "pass", "secret", "token", "auth"},
-        [&](std::string_view part) { return lower.find(part) != lower.npos; });
-    if (!out.empty()) out += ' ';
-    if (secret && name.size() < word.size())
-      out += std::string(name) + "=(removed)";
-    else
-      out += word;
-  }
-  return out;
-}
 
 // The files of the bundle. A call that fails is a line in errors.txt.
 class Bundle {
@@ -81,8 +84,47 @@ class Bundle {
     auto response = client_.Call<v1::GetNodeResponse>(request);
     if (response.ok() && response->snapshot().host().has_kernel_command_line())
       response->mutable_snapshot()->mutable_host()->set_kernel_command_line(
-          RedactedParameters(response->snapshot().host().kernel_command_line()));
+          WithoutSecretParameters(response->snapshot().host().kernel_command_line()));
     (void)Take("nodes/" + node + ".json", std::move(response));
+  }
+  // One event on each line, newest last.
+  void AddEvents() {
+    v1::WatchEventsRequest request;
+    request.set_after_cursor("0-0");  // Of no run: all events that are kept
+    std::deque<std::string> lines;
+    std::size_t bytes = 0;
+    const Status status =
+        client_.WatchEvents(request, EventSpan::kKept, [&](const v1::Event& event) {
+          lines.push_back(ToJson(event, false) + "\n");
+          bytes += lines.back().size();
+          for (; lines.size() > kEventsMax || bytes > kEventBytesMax; lines.pop_front())
+            bytes -= lines.front().size();
+          return true;
+        });
+    if (!status.ok()) errors_ += Format("events.jsonl: {}\n", status.message());
+    std::string text;
+    for (const std::string& line : lines) text += line;
+    if (status.ok() || !text.empty()) Add("events.jsonl", text);
+  }
+  // Returns the error of reading: the person named the file.
+  Status AddFile(const std::string& path) {
+    std::string text;
+    bool cut = false;
+    RETURN_IF_ERROR(ReadInput(path, [&](std::string_view piece) {
+      text += piece;
+      if (text.size() < 2 * kAddedBytesMax) return;
+      text.erase(0, text.size() - kAddedBytesMax);
+      cut = true;
+    }));
+    if (cut || text.size() > kAddedBytesMax) {
+      const std::size_t from = text.size() - std::min(text.size(), kAddedBytesMax);
+      // A line in part can hide the name of a secret from its removal.
+      const std::size_t line = text.find('\n', from);
+      text.erase(0, line == text.npos ? text.size() : line + 1);
+    }
+    ++added_;
+    Add(Format("added/{}-{}", added_, AddedName(path)), WithoutSecrets(text));
+    return {};
   }
   std::string Finish() {
     if (!errors_.empty()) Add("errors.txt", std::exchange(errors_, {}));
@@ -92,6 +134,12 @@ class Bundle {
   const std::string& errors() const { return errors_; }
 
  private:
+  static std::string AddedName(const std::string& path) {
+    std::string name = path == "-" ? "input.txt" : std::filesystem::path(path).filename().string();
+    for (char& c : name)
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
+    return name.substr(0, kAddedNameMax);
+  }
   template <class Response>
   Response Take(const std::string& name, Result<Response> response) {
     if (!response.ok()) {
@@ -107,6 +155,7 @@ class Bundle {
   std::string tar_;
   std::string errors_;
   std::size_t files_ = 0;
+  std::size_t added_ = 0;
 };
 
 std::vector<std::string> NodesWithFindings(const v1::ListNodesResponse& nodes) {
@@ -116,15 +165,7 @@ std::vector<std::string> NodesWithFindings(const v1::ListNodesResponse& nodes) {
   return names;
 }
 
-Result<Output> RunSupportBundle(Client& client, const Arguments& arguments, Stream& stream) {
-  // Without a controller there is nothing to put into it.
-  RETURN_IF_ERROR(client.Call<v1::GetVersionResponse>(v1::GetVersionRequest()).status());
-  ASSIGN_OR_RETURN(const std::vector<std::string> selected, NodesOf(client, arguments, "nodes"));
-  Bundle bundle(client, stream.Now());
-  bundle.Add("about.txt",
-             Format("fabricctl {}\nmade at {}\n", kVersion, ToString(ToProto(stream.Now()))));
-  bundle.AddCall<v1::GetVersionResponse>("version.json", v1::GetVersionRequest());
-  const auto nodes = bundle.AddList<v1::ListNodesResponse>("nodes.json", v1::ListNodesRequest());
+void AddAllLists(Bundle& bundle) {
   bundle.AddList<v1::ListDevicesResponse>("devices.json", v1::ListDevicesRequest());
   v1::ListFindingsRequest findings;
   findings.set_include_resolved(true);
@@ -136,9 +177,24 @@ Result<Output> RunSupportBundle(Client& client, const Arguments& arguments, Stre
   bundle.AddList<v1::ListSchedulesResponse>("schedules.json", v1::ListSchedulesRequest());
   bundle.AddList<v1::ListSubnetsResponse>("subnets.json", v1::ListSubnetsRequest());
   bundle.AddList<v1::ListCertificatesResponse>("certificates.json", v1::ListCertificatesRequest());
+  bundle.AddList<v1::ListNodeActionsResponse>("actions.json", v1::ListNodeActionsRequest());
   bundle.AddCall<v1::MeshStatus>("mesh.json", v1::GetMeshRequest());
+  bundle.AddEvents();
+}
+
+Result<Output> RunSupportBundle(Client& client, const Arguments& arguments, Stream& stream) {
+  // Without a controller there is nothing to put into it.
+  RETURN_IF_ERROR(client.Call<v1::GetVersionResponse>(v1::GetVersionRequest()).status());
+  ASSIGN_OR_RETURN(const std::vector<std::string> selected, NodesOf(client, arguments, "nodes"));
+  Bundle bundle(client, stream.Now());
+  bundle.Add("about.txt", Format("fabricctl {}\nmade at {}\n\n{}", kVersion,
+                                 ToString(ToProto(stream.Now())), kLocalParts));
+  bundle.AddCall<v1::GetVersionResponse>("version.json", v1::GetVersionRequest());
+  const auto nodes = bundle.AddList<v1::ListNodesResponse>("nodes.json", v1::ListNodesRequest());
+  AddAllLists(bundle);
   const std::vector<std::string> names = selected.empty() ? NodesWithFindings(nodes) : selected;
   for (const std::string& name : names) bundle.AddSnapshot(name);
+  for (const std::string& path : arguments.All("add")) RETURN_IF_ERROR(bundle.AddFile(path));
   Output output;
   output.after = bundle.errors().empty() ? std::string() : "Not in the bundle:\n" + bundle.errors();
   const std::string path = arguments.Text("out");
@@ -160,13 +216,15 @@ extern const Command support_bundle = {
     .summary = "Write an archive with what a defect report needs.",
     .description =
         "The archive (tar) has nodes, devices, findings, silences, rules, campaigns, schedules, "
-        "certificates, the mesh, and snapshots of nodes, as JSON. It has no keys and tokens: "
-        "fabricd "
-        "returns none. Values of kernel parameters whose names contain key, pass, secret, token or "
-        "auth are removed. A part that cannot be read is named in errors.txt.",
+        "subnets, certificates, actions, the mesh, the newest 5000 events, and snapshots of nodes, "
+        "as JSON. fabricd returns no keys and tokens, no settings and no log lines: about.txt has "
+        "the commands that print the settings and the log, and --add adds their output. Values of "
+        "kernel parameters whose names contain key, pass, secret, token or auth are removed, and "
+        "from added files tokens, private keys, passwords, and queries of URLs. A part that cannot "
+        "be read is named in errors.txt.",
     .example =
         "fabricctl support-bundle --out bundle.tar --nodes n1,n2\n"
-        "fabricctl support-bundle",
+        "fabricctl support-bundle --add settings.txt --add fabricd-log.txt",
     .options = kSupportBundleOptions,
     .run = RunSupportBundle,
 };

@@ -1,10 +1,6 @@
-// The commands node maintenance, reload, profile apply, support-bundle, nccl-env, topology --as.
+// The commands node maintenance, reload, profile apply, nccl-env, topology --as.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "base/text.h"
 #include "ctl/tar.h"
@@ -184,34 +180,6 @@ TEST(Tar, HasNameSizeAndChecksum) {
     if (at < 148 || at >= 156) sum += static_cast<unsigned char>(file[at]);
   EXPECT_EQ(std::stoul(file.substr(148, 6), nullptr, 8), sum);
   EXPECT_EQ(TarEnd(), std::string(1024, '\0'));
-}
-
-TEST(SupportBundle, HasTheListsAndTheSnapshotsOfNodesWithFindings) {
-  testing::TempTree tree;
-  FakeController controller;
-  controller.Answer<v1::ListNodesResponse>() = FromText<v1::ListNodesResponse>(
-      R"({"nodes": [{"name": "n1", "findings_open": 1}, {"name": "n2"}]})");
-  controller.Answer<v1::GetNodeResponse>() = FromText<v1::GetNodeResponse>(
-      R"({"snapshot": {"host": {"kernel_command_line": "quiet rd.luks.key=hunter2 mlx=1"}}})");
-  const Said said = RunWords("support-bundle --out " + tree.path() + "/b.tar", controller);
-  EXPECT_THAT(said.out, HasSubstr("/b.tar: 13 files, 1 snapshot."));
-  std::ifstream file(tree.path() + "/b.tar");
-  const std::string tar((std::istreambuf_iterator<char>(file)), {});
-  for (const char* name :
-       {"fabricd-bundle/findings.json", "fabricd-bundle/nodes/n1.json", "fabricd-bundle/mesh.json"})
-    EXPECT_THAT(tar, HasSubstr(name));
-  EXPECT_THAT(tar, HasSubstr("quiet rd.luks.key=(removed) mlx=1"));
-  EXPECT_THAT(tar, ::testing::Not(HasSubstr("hunter2")));
-  EXPECT_THAT(tar, ::testing::Not(HasSubstr("nodes/n2.json")));
-}
-
-TEST(SupportBundle, NeedsAController) {
-  FakeController controller;
-  controller.failure = Status(Code::kUnavailable, "cannot reach the controller");
-  testing::TempTree tree;
-  EXPECT_EQ(RunWords("support-bundle --out " + tree.path() + "/b.tar", controller).status,
-            kExitUnreachable);
-  EXPECT_FALSE(std::filesystem::exists(tree.path() + "/b.tar"));
 }
 
 }  // namespace
