@@ -172,7 +172,9 @@ void WatchService::PumpAll(std::stop_token stop) {
   while (true) {
     {
       MutexLock lock(wake_mutex_);
-      wake_.wait_for(lock, stop, kRecheckEvery, [&]() REQUIRES(wake_mutex_) { return published_; });
+      // Not for a duration: events would put the next check off.
+      wake_.wait_until(lock, stop, checked_at + kRecheckEvery,
+                       [&]() REQUIRES(wake_mutex_) { return published_; });
       if (stop.stop_requested()) return;
       published_ = false;
     }
