@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -27,7 +28,23 @@ CREATE OR REPLACE FUNCTION fabricd.test_note() RETURNS trigger AS $$ BEGIN
   INSERT INTO fabricd.test_writes (writer, holder, epoch, what)
     SELECT current_setting('application_name'), address, epoch, TG_TABLE_NAME FROM fabricd.lease;
   RETURN NULL; END $$ LANGUAGE plpgsql;
+CREATE TABLE IF NOT EXISTS fabricd.test_lease (
+  id BIGSERIAL PRIMARY KEY, at TIMESTAMPTZ, taken BOOLEAN, before TIMESTAMPTZ);
+CREATE OR REPLACE FUNCTION fabricd.test_lease_note() RETURNS trigger AS $$ BEGIN
+  INSERT INTO fabricd.test_lease (at, taken, before)
+    VALUES (clock_timestamp(), NEW.epoch <> OLD.epoch, OLD.expires);
+  RETURN NULL; END $$ LANGUAGE plpgsql;
+CREATE TRIGGER test_lease_note AFTER UPDATE ON fabricd.lease
+  FOR EACH ROW EXECUTE FUNCTION fabricd.test_lease_note();
 """
+# From the last sign of the leader in the database to the take-over, by the clock of the database.
+TAKEOVER = """
+SELECT extract(epoch FROM took.at - last.at), took.at > took.before FROM fabricd.test_lease took,
+  LATERAL (SELECT at FROM fabricd.test_lease WHERE id < took.id ORDER BY id DESC LIMIT 1) last
+  WHERE took.taken ORDER BY took.id DESC LIMIT 1
+"""
+TAKEOVER_MAX = 5.0
+LATE_MAX = 0.5  # A machine that runs a thread later than this is overloaded.
 TABLES = ("nodes", "findings", "finding_history", "silences", "campaigns", "pair_results")
 
 
@@ -48,6 +65,24 @@ def free_ports(count):
     for one in sockets:
         one.close()
     return ports
+
+
+class Load:
+    """Measures how late the machine runs a thread that waits."""
+
+    STEP = 0.05
+
+    def __init__(self):
+        self.late = 0.0  # Seconds, the maximum
+        self.ended = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        while True:
+            began = time.monotonic()
+            if self.ended.wait(self.STEP):
+                return
+            self.late = max(self.late, time.monotonic() - began - self.STEP)
 
 
 class Controller:
@@ -144,6 +179,8 @@ class HaWorld(unittest.TestCase):
             self.addCleanup(way.close)
         self.acknowledged = set()
         self.sent = 0
+        self.load = Load()
+        self.addCleanup(self.load.ended.set)
         self.a.start()
         self.until(self.a.leads, "a leads")
         self.b.start()
@@ -230,4 +267,12 @@ class HaWorld(unittest.TestCase):
         self.check_acknowledged(new)
         self.assertTrue(self.silence(new))
         self.check_one_writer()
-        print(f"{self.id().rsplit('.', 1)[1]}: led after {seconds:.1f} s", flush=True)
+        [[taken, expired]] = self.database.sql(TAKEOVER)
+        print(f"{self.id().rsplit('.', 1)[1]}: lease taken {float(taken):.1f} s after the last "
+              f"sign of the leader, led after {seconds:.1f} s", flush=True)
+        self.assertEqual(expired, "t", "a lease was taken before its end")
+        if self.load.late > LATE_MAX:
+            print(f"overloaded (a thread was {self.load.late:.1f} s late): the bound of "
+                  f"{TAKEOVER_MAX:.0f} s is not checked", flush=True)
+        else:
+            self.assertLess(float(taken), TAKEOVER_MAX)
