@@ -81,9 +81,10 @@ class RedactedLine {
   void CopyUrl() {
     Take(at_ + 3);
     const std::size_t end = EndOfValue(line_, at_);
-    const std::string_view authority = line_.substr(at_, line_.find('/', at_) - at_);
-    const std::size_t sign = authority.substr(0, end - at_).rfind('@');
-    const std::size_t colon = authority.substr(0, end - at_).find(':');
+    // The whole word: a password that is not encoded can have a '/'.
+    const std::string_view authority = line_.substr(at_, end - at_);
+    const std::size_t sign = authority.rfind('@');
+    const std::size_t colon = authority.find(':');
     if (sign != authority.npos && colon < sign) {
       const std::size_t after = at_ + sign;
       Take(at_ + colon + 1);

@@ -25,6 +25,7 @@ TEST(Redaction, RemovesSecretsAndKeepsTheRest) {
        "postgresql://u:(removed)@db:5432/x?(removed)"},
       {"https://hooks.example.org/a?key=1 failed", "https://hooks.example.org/a?(removed) failed"},
       {"password=/mXxxaMlG9f6 user=x", "password=(removed) user=x"},
+      {"postgresql://u:p/w@db/x", "postgresql://u:(removed)@db/x"},
       {"password=hunter2 user=x", "password=(removed) user=x"},
       {"webhook_secret: 's p' # doc", "webhook_secret: '(removed)' # doc"},
       {"{\"client_secret\": \"abc\", \"a\": 2}", "{\"client_secret\": \"(removed)\", \"a\": 2}"},
