@@ -126,7 +126,7 @@ Status SubnetReader::WaitUntil(SteadyTime until, const std::stop_token& stop) {
   return {};
 }
 
-Result<v1::SubnetSnapshot> SubnetReader::Read(const std::stop_token& stop) {
+Status SubnetReader::Begin(const std::stop_token& stop) {
   made_.set_schema("fabric.v1.SubnetSnapshot");
   *made_.mutable_started_at() = ToProto(clock_.Now().wall);
   made_.set_reader(transport_.name());
@@ -135,31 +135,49 @@ Result<v1::SubnetSnapshot> SubnetReader::Read(const std::stop_token& stop) {
   if (!own_answered_)
     return Status(Code::kUnavailable,
                   Format("{}: the port does not answer NodeInfo", transport_.name()));
-  AskManagers();
+  return {};
+}
+
+Status SubnetReader::ReadTables(const std::stop_token& stop) {
   if (options_.tables) AskTables();
   if (options_.p_keys) AskPartitions();
   if (options_.lanes) AskLanes();
-  RETURN_IF_ERROR(Run(stop));
-  if (options_.counters && !own_active_)
+  return Run(stop);
+}
+
+Status SubnetReader::ReadCounters(const std::stop_token& stop) {
+  if (!options_.counters) return {};
+  if (!own_active_) {
     NotCovered("counters: the port of the reader is not ACTIVE");
-  if (options_.counters && own_active_) {
-    AskCapabilities();
-    RETURN_IF_ERROR(Run(stop));
-    const SteadyTime first_at = clock_.Now().steady;
-    if (options_.tables) AskTicks();
+    return {};
+  }
+  AskCapabilities();
+  RETURN_IF_ERROR(Run(stop));
+  const SteadyTime first_at = clock_.Now().steady;
+  if (options_.tables) AskTicks();
+  AskCounters();
+  RETURN_IF_ERROR(Run(stop));
+  if (options_.rate_interval > Duration(0)) {
+    RETURN_IF_ERROR(WaitUntil(first_at + options_.rate_interval, stop));
+    KeepFirstCounters();
     AskCounters();
     RETURN_IF_ERROR(Run(stop));
-    if (options_.rate_interval > Duration(0)) {
-      RETURN_IF_ERROR(WaitUntil(first_at + options_.rate_interval, stop));
-      KeepFirstCounters();
-      AskCounters();
-      RETURN_IF_ERROR(Run(stop));
-    }
-    if (options_.tables) RETURN_IF_ERROR(ReadFirmware(stop));
   }
+  return options_.tables ? ReadFirmware(stop) : Status();
+}
+
+Status SubnetReader::ReadSwitchesAgain(const std::stop_token& stop) {
   again_ = true;
   AskSwitches();
-  RETURN_IF_ERROR(Run(stop));
+  return Run(stop);
+}
+
+Result<v1::SubnetSnapshot> SubnetReader::Read(const std::stop_token& stop) {
+  RETURN_IF_ERROR(Begin(stop));
+  AskManagers();
+  RETURN_IF_ERROR(ReadTables(stop));
+  RETURN_IF_ERROR(ReadCounters(stop));
+  RETURN_IF_ERROR(ReadSwitchesAgain(stop));
   Finish();
   return std::move(made_);
 }
@@ -193,7 +211,7 @@ std::uint32_t SubnetReader::AddNode(const subnet::NodeInfo& info, Route route) {
   node.set_device_id(info.device_id);
   node.set_vendor_id(info.vendor_id);
   node.set_revision(info.revision);
-  known_.push_back({.route = std::move(route), .p_keys = info.p_keys});
+  known_.push_back({.route = std::move(route), .facts = {.p_keys = info.p_keys}});
   Ask({.attribute = Attribute::kNodeDescription, .at = {index, 0}});
   if (!IsSwitch(node)) return index;
   Ask({.attribute = Attribute::kSwitchInfo, .at = {index, 0}});
@@ -218,6 +236,15 @@ void SubnetReader::Connect(End from, End to) {
   cable.set_peer_port(to.port);
 }
 
+void SubnetReader::KnowOwn(End own, std::uint64_t guid) {
+  if (known_before_ > 0 && (guid != own_guid_ || own.port != own_port_))
+    contradiction_ = "the port of the reader belongs to another device";
+  own_answered_ = true;
+  own_node_ = own.node;
+  own_port_ = own.port;
+  own_guid_ = guid;
+}
+
 // A device answered: this node itself, or one behind a port.
 void SubnetReader::OnNodeInfo(const Order& order, const subnet::NodeInfo& info) {
   const std::uint32_t port = info.local_port;
@@ -227,16 +254,15 @@ void SubnetReader::OnNodeInfo(const Order& order, const subnet::NodeInfo& info) 
   }
   Route route = RouteOf(order);
   const auto at = by_guid_.find(info.guid);
+  if (at != by_guid_.end() && WasKnown(at->second)) CompareWithKnown(info, at->second);
   const std::uint32_t node = at != by_guid_.end() ? at->second : AddNode(info, route);
   if (node == kNoNode) return;
   const bool is_switch = IsSwitch(made_.nodes(static_cast<int>(node)));
+  if (!order.beyond) KnowOwn({node, is_switch ? 0 : port}, info.guid);
   PortAt({node, is_switch ? 0 : port}).set_guid(info.port_guid);
   if (!is_switch && known_[node].routes.emplace(port, std::move(route)).second)
     Ask({.attribute = Attribute::kPortInfo, .modifier = port, .at = {node, port}});
-  if (!order.beyond) {
-    own_answered_ = true;
-    return;
-  }
+  if (!order.beyond) return;
   Connect(order.at, {node, port});
   if (port != 0) Connect({node, port}, order.at);
 }
@@ -246,16 +272,19 @@ void SubnetReader::OnPortInfo(const Order& order, const MadData& data) {
   MadData kept = data;
   std::fill_n(kept.begin(), 8, std::uint8_t{0});  // The M_Key is not for others.
   v1::SubnetPort& port = PortAt(order.at);
-  port.set_port_info(TextOf(kept));
+  if (std::string text = TextOf(kept); text != port.port_info()) {
+    port.set_port_info(std::move(text));
+    port_changed_.insert(KeyOf(order.at));
+  }
   const bool is_switch = IsSwitch(made_.nodes(static_cast<int>(order.at.node)));
+  const bool own = order.at.node == own_node_ && order.at.port == own_port_;
   if (is_switch && order.at.port == 0) {
     known_[order.at.node].lid = info->lid;
-    if (order.at.node == 0) own_active_ = info->state != subnet::LinkState::kDown;
+    if (own) own_active_ = info->state != subnet::LinkState::kDown;
     return;
   }
-  const bool own = order.at.node == 0 && !is_switch;
   if (own) own_active_ = info->state == subnet::LinkState::kActive;
-  if (!is_switch && !own) return;
+  if ((!is_switch && !own) || WasKnown(order.at.node)) return;
   if (!info->LinkUp() || HasCable(order.at) || RouteOf(order).size() >= subnet::kHopsMax) return;
   Ask({.attribute = Attribute::kNodeInfo, .at = order.at, .beyond = true});
 }
@@ -269,6 +298,7 @@ void SubnetReader::OnSwitchInfo(const Order& order, const MadData& data) {
   const auto before = subnet::ReadSwitchInfo(subnet::BytesOf(node.switch_info()));
   const auto now = subnet::ReadSwitchInfo(data);
   if (!before || !now) return;
+  switches_.push_back({.route = RouteOf(order), .info = *now});
   const std::string name =
       node.description().empty() ? Format("{:016x}", node.guid()) : node.description();
   if (now->lid_top != before->lid_top)
@@ -308,6 +338,7 @@ void SubnetReader::OnManager(const Order& order, const MadData& data) {
 
 void SubnetReader::OnFailure(const Done& done) {
   const Order& order = done.order;
+  if (Contradicts(order)) contradiction_ = "a device does not answer any more";
   if (order.beyond) {
     v1::SubnetSilence& silence = *made_.add_silent();
     silence.set_node(order.at.node);
@@ -347,13 +378,10 @@ void SubnetReader::OnDone(const Done& done) {
 }
 
 Result<v1::SubnetSnapshot> ReadUnchanged(MadTransport& transport, const Clock& clock,
-                                         const ReaderOptions& options, const std::stop_token& stop,
-                                         std::vector<ManagerAt>* managers) {
-  constexpr int kReadingsMax = 3;
+                                         const ReaderOptions& options,
+                                         const std::stop_token& stop) {
   for (int i = 1;; ++i) {
-    SubnetReader reader(transport, clock, options);
-    Result<v1::SubnetSnapshot> snapshot = reader.Read(stop);
-    if (managers != nullptr) *managers = reader.managers();
+    Result<v1::SubnetSnapshot> snapshot = SubnetReader(transport, clock, options).Read(stop);
     if (i == kReadingsMax || !snapshot.ok() || snapshot->changed().empty()) return snapshot;
   }
 }

@@ -26,7 +26,7 @@ std::uint64_t DroppedOf(const v1::SubnetCounters& counters) {
 
 void SubnetReader::AskCapabilities() {
   for (std::uint32_t node = 0; node < known_.size(); ++node)
-    if (known_[node].lid != 0)
+    if (known_[node].lid != 0 && (options_.tables || !WasKnown(node)))
       Ask({.mad_class = MadClass::kPerformance,
            .attribute = Attribute::kClassPortInfo,
            .at = {node, 0}});
@@ -35,7 +35,7 @@ void SubnetReader::AskCapabilities() {
 // PortXmitWait of 32 bits is not used: its unit is read only of switches with wide counters.
 void SubnetReader::AskTicks() {
   for (std::uint32_t node = 0; node < known_.size(); ++node) {
-    if (!known_[node].wide_counters) continue;
+    if (!known_[node].facts.wide_counters) continue;
     const auto& ports = made_.nodes(static_cast<int>(node)).ports();
     if (const auto first = std::ranges::find_if(ports, HasCounters); first != ports.end())
       Ask({.mad_class = MadClass::kPerformance,
@@ -51,10 +51,10 @@ void SubnetReader::AskCounters() {
       if (!HasCounters(port)) continue;
       const subnet::End at{node, port.number()};
       Ask({.mad_class = MadClass::kPerformance,
-           .attribute = known_[node].wide_counters ? Attribute::kPortCountersExtended
-                                                   : Attribute::kPortCounters,
+           .attribute = known_[node].facts.wide_counters ? Attribute::kPortCountersExtended
+                                                         : Attribute::kPortCounters,
            .at = at});
-      if (known_[node].fec_counters)
+      if (known_[node].facts.fec_counters)
         Ask({.mad_class = MadClass::kPerformance,
              .attribute = Attribute::kPortExtendedSpeedsCounters,
              .at = at});
@@ -103,8 +103,8 @@ void SubnetReader::OnFirmware(const Order& order, const subnet::MadData& data) {
 void SubnetReader::OnPerformance(const Order& order, const subnet::MadAnswer& answer) {
   switch (order.attribute) {
     case Attribute::kClassPortInfo:
-      known_[order.at.node].wide_counters = subnet::HasWideCounters(answer.data);
-      known_[order.at.node].fec_counters = subnet::HasFecCounters(answer.data);
+      known_[order.at.node].facts.wide_counters = subnet::HasWideCounters(answer.data);
+      known_[order.at.node].facts.fec_counters = subnet::HasFecCounters(answer.data);
       return;
     case Attribute::kPortSamplesControl:
       if (const auto tick = subnet::ReadTick(answer.data))

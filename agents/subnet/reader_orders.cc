@@ -54,7 +54,7 @@ void SubnetReader::AskPartitions() {
       const bool at_adapter = info && port.peer() != 0 && port.number() != 0 &&
                               !IsSwitch(made_.nodes(static_cast<int>(port.peer() - 1)));
       if (!of_adapter && !at_adapter) continue;
-      const std::uint32_t keys = of_adapter ? known_[node].p_keys : info->p_keys;
+      const std::uint32_t keys = of_adapter ? known_[node].facts.p_keys : info->p_keys;
       const std::uint32_t high = of_adapter ? 0 : port.number() << 16;
       for (std::uint32_t block = 0; block < Blocks(keys, kKeysInBlock); ++block)
         Ask({.attribute = Attribute::kPKeyTable,
@@ -100,6 +100,7 @@ void SubnetReader::Finish() {
       port.clear_peer_port();
     }
   }
+  EraseGone();
   for (const auto& [what, count] : lost_by_kind_)
     NotCovered(Format("{} ({})", what, Plural(count, "request")));
   made_.set_changed(ListSome(changed_, 4));

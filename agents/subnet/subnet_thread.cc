@@ -81,17 +81,20 @@ void SubnetThread::Follow(const v1::SubnetOrder& order, const std::stop_token& s
   }
 }
 
-void SubnetThread::Wait(const Reading& reading, const v1::SubnetOrder& order, SteadyTime until,
+void SubnetThread::Wait(Reading& reading, const v1::SubnetOrder& order, SteadyTime until,
                         const std::stop_token& stop) {
+  const bool was_early = std::exchange(reading.early, false);
   while (!stop.stop_requested()) {
     const Duration left = until - clock_.Now().steady;
-    Pause(std::min(left, kManagersInterval), stop);
-    if (left <= kManagersInterval || stop.stop_requested()) return;
+    Pause(std::min(left, kLookInterval), stop);
+    if (left <= kLookInterval || stop.stop_requested()) return;
     if (!reading.watch) continue;
     const auto transport = options_.open(order.device(), order.port());
     if (!transport.ok()) continue;  // The next reading reports it.
-    const Result<bool> changed = reading.watch->HaveManagersChanged(**transport, stop);
-    if (!changed.ok() || *changed) return;
+    const Result<SubnetWatch::Seen> seen = reading.watch->Look(**transport, stop);
+    if (!seen.ok() || *seen == SubnetWatch::Seen::kManager) return;
+    reading.early = *seen == SubnetWatch::Seen::kSwitch && !was_early;
+    if (reading.early) return;
   }
 }
 

@@ -36,9 +36,9 @@ class SubnetThread {
   // Between two parts of one snapshot: 1 MiB in a second.
   static constexpr Duration kBetweenParts = std::chrono::milliseconds(250);
 
-  // Between two questions to the subnet managers, whose change makes the next reading begin at
-  // once.
-  static constexpr Duration kManagersInterval = std::chrono::seconds(10);
+  // Between two looks at the subnet managers and switches, whose change makes the next reading
+  // begin at once.
+  static constexpr Duration kLookInterval = std::chrono::seconds(10);
 
   // `send` is called by the thread.
   SubnetThread(SubnetThreadOptions options, const Clock& clock,
@@ -54,14 +54,18 @@ class SubnetThread {
     std::optional<SubnetWatch> watch = {};
     std::uint64_t m_key = 0;  // Of `watch`
     std::string sent = {};    // The encoded snapshot that the controller has
+    // The last reading began early because a switch changed. The next one does not: a link that
+    // goes down and up all the time must not double the load again.
+    bool early = false;
   };
 
   void Run(const std::stop_token& stop);
   void Follow(const v1::SubnetOrder& order, const std::stop_token& stop);
   Result<v1::SubnetSnapshot> ReadNext(Reading& reading, const v1::SubnetOrder& order,
                                       const std::stop_token& stop) const;
-  // Until the next reading is due: at `until`, or earlier when a subnet manager changed.
-  void Wait(const Reading& reading, const v1::SubnetOrder& order, SteadyTime until,
+  // Until the next reading is due: at `until`, or earlier when a subnet manager or a switch
+  // changed.
+  void Wait(Reading& reading, const v1::SubnetOrder& order, SteadyTime until,
             const std::stop_token& stop);
   Status ReadAndSend(Reading& reading, const v1::SubnetOrder& order, const std::stop_token& stop);
   void Send(const v1::SubnetOrder& order, const subnet::Frame& frame, const std::stop_token& stop);

@@ -11,50 +11,25 @@
 namespace fabric::agent {
 namespace {
 
-// Whether the tables that were read with `one` still hold in `other`. Links, LIDs and sizes of
-// tables show that a subnet manager changed them.
-bool SameRoutingInputs(const v1::SubnetPort& one, const v1::SubnetPort& other) {
-  const auto before = subnet::ReadPortInfo(subnet::BytesOf(one.port_info()));
-  const auto after = subnet::ReadPortInfo(subnet::BytesOf(other.port_info()));
-  return one.number() == other.number() && one.peer() == other.peer() &&
-         one.peer_port() == other.peer_port() && before && after && before->lid == after->lid &&
-         before->state == after->state && before->lanes == after->lanes;
-}
-
-bool SameRoutingInputs(const v1::SubnetNode& one, const v1::SubnetNode& other) {
-  const auto before = subnet::ReadSwitchInfo(subnet::BytesOf(one.switch_info()));
-  const auto after = subnet::ReadSwitchInfo(subnet::BytesOf(other.switch_info()));
-  return one.guid() == other.guid() && before.has_value() == after.has_value() &&
-         (!before || before->lid_top == after->lid_top) &&
-         std::ranges::equal(one.ports(), other.ports(),
-                            [](const v1::SubnetPort& a, const v1::SubnetPort& b) {
-                              return SameRoutingInputs(a, b);
-                            });
-}
-
-bool SameRoutingInputs(const v1::SubnetSnapshot& one, const v1::SubnetSnapshot& other) {
-  return std::ranges::equal(
-      one.nodes(), other.nodes(),
-      [](const v1::SubnetNode& a, const v1::SubnetNode& b) { return SameRoutingInputs(a, b); });
-}
-
-void CopyTables(const v1::SubnetSnapshot& from, v1::SubnetSnapshot& to) {
-  for (int n = 0; n < from.nodes_size(); ++n) {
-    const v1::SubnetNode& source = from.nodes(n);
-    v1::SubnetNode& node = *to.mutable_nodes(n);
-    node.set_routes(source.routes());
-    *node.mutable_blocks_not_read() = source.blocks_not_read();
-    node.set_sl_to_vl_by_input(source.sl_to_vl_by_input());
-    if (source.has_tick()) node.set_tick(source.tick());
-    node.set_firmware(source.firmware());
-    node.set_firmware_board(source.firmware_board());
-    for (int p = 0; p < source.ports_size(); ++p) {
-      v1::SubnetPort& port = *node.mutable_ports(p);
-      port.set_p_keys(source.ports(p).p_keys());
-      port.set_sl_to_vl(source.ports(p).sl_to_vl());
-      port.set_vl_arbitration(source.ports(p).vl_arbitration());
+// Links, LIDs and sizes of tables: if they are the same, a subnet manager has no reason to change
+// the tables.
+std::vector<std::uint64_t> RoutingInputs(const v1::SubnetSnapshot& snapshot) {
+  std::vector<std::uint64_t> inputs;
+  for (const v1::SubnetNode& node : snapshot.nodes()) {
+    const auto of_switch = subnet::ReadSwitchInfo(subnet::BytesOf(node.switch_info()));
+    inputs.insert(inputs.end(), {node.guid(), of_switch ? of_switch->lid_top + 1U : 0U});
+    for (const v1::SubnetPort& port : node.ports()) {
+      const auto info = subnet::ReadPortInfo(subnet::BytesOf(port.port_info()));
+      if (!info && port.peer() == 0) continue;
+      inputs.insert(inputs.end(), {port.number(), port.peer_port()});
+      if (port.peer() != 0)
+        inputs.push_back(snapshot.nodes(static_cast<int>(port.peer()) - 1).guid());
+      if (info)
+        inputs.insert(inputs.end(),
+                      {info->lid, static_cast<std::uint64_t>(info->state), info->lanes});
     }
   }
+  return inputs;
 }
 
 // Port GUIDs of the masters.
@@ -66,12 +41,16 @@ std::set<std::uint64_t> MastersOf(const v1::SubnetSnapshot& snapshot) {
   return masters;
 }
 
+bool HasOtherRouting(const v1::SubnetSnapshot& before, const v1::SubnetSnapshot& now) {
+  return MastersOf(before) != MastersOf(now) || RoutingInputs(before) != RoutingInputs(now);
+}
+
 bool IsSame(const subnet::ManagerInfo& one, const subnet::ManagerInfo& other) {
   return one.port_guid == other.port_guid && one.priority == other.priority &&
          one.state == other.state;
 }
 
-// Sorts the nodes by GUID: the order of the answers differs from reading to reading.
+// Sorts by GUID: the order of the answers differs from reading to reading.
 void SortNodes(v1::SubnetSnapshot& snapshot) {
   auto& nodes = *snapshot.mutable_nodes();
   std::vector<std::uint32_t> order(static_cast<std::size_t>(nodes.size()));
@@ -93,6 +72,10 @@ void SortNodes(v1::SubnetSnapshot& snapshot) {
     cable.set_peer(place[cable.peer()]);
   }
   for (v1::SubnetSilence& each : *snapshot.mutable_silent()) each.set_node(place[each.node()]);
+  std::ranges::sort(*snapshot.mutable_silent(), {}, [](const v1::SubnetSilence& each) {
+    return std::pair(each.node(), each.port());
+  });
+  std::ranges::sort(*snapshot.mutable_managers(), {}, &v1::SubnetManagerState::port_guid);
 }
 
 // Rates over seconds need no more, and equal times take no room in a compressed snapshot.
@@ -130,57 +113,104 @@ void CopyFirstCounters(const v1::SubnetSnapshot& from, v1::SubnetSnapshot& to) {
 SubnetWatch::SubnetWatch(const Clock& clock, ReaderOptions options)
     : clock_(clock), options_(std::move(options)) {}
 
-Result<v1::SubnetSnapshot> SubnetWatch::ReadOnce(MadTransport& transport, bool tables,
-                                                 const std::stop_token& stop) {
+Result<SubnetWatch::Reading> SubnetWatch::ReadOnce(MadTransport& transport,
+                                                   const EarlierReading* before, bool tables,
+                                                   const std::stop_token& stop) {
   ReaderOptions options = options_;
-  options.tables = options.p_keys = options.lanes = tables;
-  Result<v1::SubnetSnapshot> snapshot = ReadUnchanged(transport, clock_, options, stop, &managers_);
-  if (snapshot.ok()) SortNodes(*snapshot);
-  return snapshot;
+  options.tables = options.p_keys = options.lanes = before == nullptr || tables;
+  SubnetReader reader(transport, clock_, options);
+  const RefreshOptions refresh{.number = number_,
+                               .needs_tables = [before](const v1::SubnetSnapshot& now) {
+                                 return HasOtherRouting(before->snapshot, now);
+                               }};
+  Result<v1::SubnetSnapshot> snapshot =
+      before == nullptr ? reader.Read(stop) : reader.Refresh(*before, refresh, stop);
+  mads_ += reader.sent();
+  RETURN_IF_ERROR(snapshot.status());
+  SortNodes(*snapshot);
+  RoundTimes(*snapshot);
+  return Reading{.reading = reader.AsEarlier(*std::move(snapshot)),
+                 .managers = reader.managers(),
+                 .switches = reader.switches(),
+                 .complete = before == nullptr,
+                 .tables = reader.has_tables()};
+}
+
+Result<SubnetWatch::Reading> SubnetWatch::ReadUnchanged(MadTransport& transport,
+                                                        const EarlierReading* before, bool tables,
+                                                        const std::stop_token& stop) {
+  Result<Reading> read = ReadOnce(transport, before, tables, stop);
+  for (int i = 1; i < kReadingsMax && read.ok() && read->HasChanged(); ++i) {
+    const Reading changed = *std::move(read);
+    read = ReadOnce(transport, before == nullptr ? nullptr : &changed.reading, true, stop);
+  }
+  return read;
 }
 
 Result<v1::SubnetSnapshot> SubnetWatch::Read(MadTransport& transport, const std::stop_token& stop) {
   const SteadyTime now = clock_.Now().steady;
-  bool tables = !last_ || now - tables_at_ >= kTablesAge || !last_->contradictions().empty();
-  ASSIGN_OR_RETURN(v1::SubnetSnapshot snapshot, ReadOnce(transport, tables, stop));
-  const bool other =
-      last_ && (MastersOf(*last_) != MastersOf(snapshot) || !SameRoutingInputs(*last_, snapshot));
-  if (!tables && other) {
-    tables = true;
-    ASSIGN_OR_RETURN(snapshot, ReadOnce(transport, tables, stop));
-  }
-  RoundTimes(snapshot);
-  if (last_) CopyFirstCounters(*last_, snapshot);
-  if (tables)
-    tables_at_ = now;
-  else
-    CopyTables(*last_, snapshot);
+  const bool complete = !last_ || now - complete_at_ >= kDiscoveryAge ||
+                        !last_->reading.snapshot.contradictions().empty();
+  const bool tables = now - tables_at_ >= kTablesAge;
+  mads_ = 0;
+  ++number_;
+  Result<Reading> read =
+      ReadUnchanged(transport, complete ? nullptr : &last_->reading, tables, stop);
+  if (!complete && read.status().code() == Code::kFailedPrecondition)
+    read = ReadUnchanged(transport, nullptr, true, stop);
+  RETURN_IF_ERROR(read.status());
+  v1::SubnetSnapshot& snapshot = read->reading.snapshot;
+  snapshot.set_mads(mads_);
+  const bool other = last_ && HasOtherRouting(last_->reading.snapshot, snapshot);
+  if (last_) CopyFirstCounters(last_->reading.snapshot, snapshot);
+  if (read->complete) complete_at_ = now;
+  if (read->tables) tables_at_ = now;
   // The subnet manager may write other tables after a change: they are read again next time.
-  if (!snapshot.changed().empty() || other) tables_at_ = {};
-  last_ = snapshot;
-  return snapshot;
+  if (read->HasChanged() || other) tables_at_ = {};
+  last_ = *std::move(read);
+  return last_->reading.snapshot;
 }
 
-Result<bool> SubnetWatch::HaveManagersChanged(MadTransport& transport,
-                                              const std::stop_token& stop) const {
-  Window window(transport, options_.window, [this](const Order& order, std::uint32_t transaction) {
-    return MadPacket{.mad = subnet::Encode({.attribute = order.attribute,
-                                            .transaction = transaction,
-                                            .m_key = options_.m_key,
-                                            .route = managers_[order.at.node].route})};
+SubnetWatch::Seen SubnetWatch::Compare(const Done& done) {
+  const std::uint32_t index = done.order.at.node;
+  const bool answered = done.outcome == Outcome::kAnswered;
+  if (index < last_->managers.size()) {
+    const auto info = subnet::ReadManagerInfo(done.answer.data);
+    return answered && info && IsSame(*info, last_->managers[index].info) ? Seen::kNothing
+                                                                          : Seen::kManager;
+  }
+  subnet::SwitchInfo& before = last_->switches[index - last_->managers.size()].info;
+  const auto info = subnet::ReadSwitchInfo(done.answer.data);
+  if (!answered || !info || info->lid_top != before.lid_top ||
+      (info->state_changed && !before.state_changed))
+    return Seen::kSwitch;
+  before = *info;
+  return Seen::kNothing;
+}
+
+Result<SubnetWatch::Seen> SubnetWatch::Look(MadTransport& transport, const std::stop_token& stop) {
+  if (!last_) return Seen::kNothing;
+  const std::size_t managers = last_->managers.size();
+  Window window(transport, options_.window, [&](const Order& order, std::uint32_t transaction) {
+    const std::uint32_t index = order.at.node;
+    return MadPacket{.mad = subnet::Encode(
+                         {.attribute = order.attribute,
+                          .transaction = transaction,
+                          .m_key = options_.m_key,
+                          .route = index < managers ? last_->managers[index].route
+                                                    : last_->switches[index - managers].route})};
   });
-  for (std::uint32_t i = 0; i < managers_.size(); ++i)
-    (void)window.Ask({.attribute = subnet::Attribute::kSubnetManagerInfo, .at = {i, 0}});
-  std::vector<Done> done;
-  while (!window.idle()) {
+  for (std::uint32_t i = 0; i < managers + last_->switches.size(); ++i)
+    (void)window.Ask({.attribute = i < managers ? subnet::Attribute::kSubnetManagerInfo
+                                                : subnet::Attribute::kSwitchInfo,
+                      .at = {i, 0}});
+  Seen seen = Seen::kNothing;
+  for (std::vector<Done> done; !window.idle(); done.clear()) {
     if (stop.stop_requested()) return Status(Code::kCancelled, "stopped");
     RETURN_IF_ERROR(window.Step(clock_.Now().steady, std::chrono::milliseconds(100), done));
+    for (const Done& each : done) seen = std::max(seen, Compare(each));
   }
-  return std::ranges::any_of(done, [this](const Done& each) {
-    const auto info = subnet::ReadManagerInfo(each.answer.data);
-    return each.outcome != Outcome::kAnswered || !info ||
-           !IsSame(*info, managers_[each.order.at.node].info);
-  });
+  return seen;
 }
 
 }  // namespace fabric::agent

@@ -1,9 +1,10 @@
 // Management packets of hostile devices: each answer has the right transaction, and data from the
-// input. The reader ends, and what it read can be checked.
+// input. The reader ends, and what it read can be checked, also after a refresh.
 #include <algorithm>
 #include <deque>
 
 #include "agents/subnet/reader.h"
+#include "agents/subnet/subnet_watch.h"
 #include "subnet/checks/check.h"
 #include "subnet/files/formats.h"
 #include "subnet/mad/mad.h"
@@ -63,17 +64,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Silent devices are given up at once, so that an input is fast.
   fabric::agent::ReaderOptions options;
   options.window.pace = {.smps = 64, .gmps = 64, .per_second = 10'000'000};
-  const auto snapshot = fabric::agent::SubnetReader(devices, clock, options).Read({});
-  if (!snapshot.ok()) {
-    Check(!snapshot.status().message().empty(), "an error has a message");
-    return 0;
+  fabric::agent::SubnetWatch watch(clock, options);
+  for (int i = 0; i < 3; ++i) {
+    const auto snapshot = watch.Read(devices, {});
+    if (!snapshot.ok()) {
+      Check(!snapshot.status().message().empty(), "an error has a message");
+      return 0;
+    }
+    Check(snapshot->IsInitialized() && snapshot->ByteSizeLong() < 64U << 20,
+          "a snapshot is bounded");
+    fabric::subnet::Builder builder;
+    fabric::subnet::AddSnapshot("live", *snapshot, builder);
+    const fabric::subnet::Subnet subnet = builder.Finish();
+    if (subnet.nodes().size() > 100) return 0;
+    for (const auto& finding : fabric::subnet::Evaluate(subnet, nullptr, {}).findings)
+      Check(!finding.title().empty(), "a finding has a title");
+    if (!watch.Look(devices, {}).ok()) return 0;
   }
-  Check(snapshot->IsInitialized() && snapshot->ByteSizeLong() < 64U << 20, "a snapshot is bounded");
-  fabric::subnet::Builder builder;
-  fabric::subnet::AddSnapshot("live", *snapshot, builder);
-  const fabric::subnet::Subnet subnet = builder.Finish();
-  if (subnet.nodes().size() > 100) return 0;
-  for (const auto& finding : fabric::subnet::Evaluate(subnet, nullptr, {}).findings)
-    Check(!finding.title().empty(), "a finding has a title");
   return 0;
 }

@@ -39,6 +39,25 @@ std::uint64_t FakeSubnet::RequestsTo(std::uint16_t lid, Attribute attribute) con
   return at == performance_requests_.end() ? 0 : at->second;
 }
 
+std::uint64_t FakeSubnet::RequestsFor(Attribute attribute) const {
+  const auto at = directed_requests_.find(static_cast<std::uint16_t>(attribute));
+  return at == directed_requests_.end() ? 0 : at->second;
+}
+
+void FakeSubnet::Unlink(std::uint32_t node, std::uint32_t port) {
+  const Place peer = cables_.at({node, port});
+  for (const Place& end : {Place{node, port}, peer}) {
+    cables_.erase({end.node, end.port});
+    if (counts_downed) ++downed_[{end.node, end.port}];
+  }
+}
+
+void FakeSubnet::Link(std::uint32_t node, std::uint32_t port, std::uint32_t peer,
+                      std::uint32_t peer_port) {
+  cables_[{node, port}] = {peer, peer_port};
+  cables_[{peer, peer_port}] = {node, port};
+}
+
 std::optional<FakeSubnet::Place> FakeSubnet::Follow(const subnet::Mad& mad) const {
   Place place{reader_, 1};
   for (std::size_t hop = 0; hop < mad[7]; ++hop) {
@@ -61,10 +80,12 @@ void FakeSubnet::FillPortInfo(std::uint32_t node, std::uint32_t port, std::uint8
   const bool up = (made.is_switch && port == 0) || cables_.contains({node, port});
   Store<std::uint64_t>(bytes, 0, 0x1234);  // M_Key
   Store<std::uint16_t>(bytes, 16, static_cast<std::uint16_t>(made.lid));
-  Store<std::uint32_t>(bytes, 20, 0x4000U | (node == manager ? 2U : 0U));
+  const bool runs_manager = node == manager || more_managers.contains(node);
+  Store<std::uint32_t>(bytes, 20, 0x4000U | (runs_manager ? 2U : 0U));
   data[28] = static_cast<std::uint8_t>(port);
-  data[29] = data[31] = 2;          // 4x
-  data[32] = up ? 4 : 1;            // ACTIVE
+  data[29] = data[31] = 2;  // 4x
+  data[32] = up ? 4 : 1;    // ACTIVE
+  if (const auto own = states.find({node, port}); up && own != states.end()) data[32] = own->second;
   data[33] = up ? 5 << 4 : 2 << 4;  // LinkUp, Polling
   data[35] = 4 << 4 | 4;            // QDR
   data[36] = 5 << 4;                // MTU 4096
@@ -108,6 +129,7 @@ bool FakeSubnet::FillSubnet(const subnet::Mad& request, const Place& place,
       Store<std::uint16_t>(
           bytes, 6, static_cast<std::uint16_t>(node.routes.empty() ? 0 : node.routes.size() - 1));
       Store<std::uint16_t>(bytes, 14, 32);
+      if (changed_bits.contains(place.node)) data[11] |= 4;
       return true;
     case Attribute::kPortInfo: FillPortInfo(place.node, modifier & 0xff, data); return true;
     case Attribute::kPKeyTable: Store<std::uint16_t>(bytes, 0, 0xffff); return true;
@@ -126,6 +148,7 @@ bool FakeSubnet::FillSubnet(const subnet::Mad& request, const Place& place,
     case Attribute::kSubnetManagerInfo:
       Store<std::uint64_t>(bytes, 0, node.guid + 1);
       data[20] = static_cast<std::uint8_t>(manager_priority << 4 | 3);  // MASTER
+      if (place.node != manager) data[20] = more_managers_state;
       return true;
     default: return false;
   }
@@ -163,6 +186,7 @@ bool FakeSubnet::FillPerformance(subnet::Mad& answer, Attribute attribute, const
     case Attribute::kPortSamplesControl: answer[kData + 2] = 7; return true;
     case Attribute::kPortCounters:
       ++reads_[at];
+      answer[kData + 7] = downed_[at];
       Store<std::uint16_t>(answer, kData + 8, static_cast<std::uint16_t>(grown(errors)));
       return true;
     case Attribute::kPortCountersExtended:
@@ -197,6 +221,7 @@ std::optional<subnet::Mad> FakeSubnet::Answer(const subnet::Mad& request, const 
 Status FakeSubnet::Send(const MadPacket& packet, Duration timeout) {
   const bool directed = IsDirected(packet.mad);
   ++requests_;
+  if (directed) ++directed_requests_[Load<std::uint16_t>(packet.mad, 16)];
   if (!directed) ++performance_requests_[{packet.lid, Load<std::uint16_t>(packet.mad, 16)}];
   std::uint32_t& outstanding = directed ? smps_ : gmps_;
   ++outstanding;

@@ -69,9 +69,22 @@ class FakeSubnet final : public MadTransport {
   bool answers_firmware = true;
   std::map<std::uint32_t, std::uint32_t> firmware;
 
+  // Changes of the subnet. A pulled cable goes down at both ends and is counted in LinkDowned,
+  // unless `counts_downed` is false. A cable that is connected becomes ACTIVE at once.
+  bool counts_downed = true;
+  void Unlink(std::uint32_t node, std::uint32_t port);
+  void Link(std::uint32_t node, std::uint32_t port, std::uint32_t peer, std::uint32_t peer_port);
+  // State of (node, port) instead of ACTIVE.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint8_t> states;
+  std::set<std::uint32_t> changed_bits;   // Switches with the bit PortStateChange
+  std::set<std::uint32_t> more_managers;  // Nodes with the state of `more_managers_state`
+  std::uint8_t more_managers_state = 2;   // STANDBY
+
   std::uint32_t smps_max() const { return smps_max_; }
   std::uint32_t gmps_max() const { return gmps_max_; }
   std::uint64_t requests() const { return requests_; }
+  // Requests of subnet management for this attribute.
+  std::uint64_t RequestsFor(subnet::Attribute attribute) const;
   // Requests of this attribute that were not of subnet management, to the LID.
   std::uint64_t RequestsTo(std::uint16_t lid, subnet::Attribute attribute) const;
 
@@ -100,6 +113,8 @@ class FakeSubnet final : public MadTransport {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Place> cables_;
   std::multimap<SteadyTime, std::pair<MadPacket, bool>> answers_;  // bool: counts as outstanding
   std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint64_t> performance_requests_;
+  std::map<std::uint16_t, std::uint64_t> directed_requests_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint8_t> downed_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> reads_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> fec_reads_;
   std::uint32_t smps_ = 0;
