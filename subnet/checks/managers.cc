@@ -61,10 +61,37 @@ void JudgePriority(const CheckInput& input, Verdicts& out) {
   if (!failed) out.Pass();
 }
 
-// A manager that works counts each packet that it sends: at least those of its periodic sweep.
+// Ports that announce a subnet manager, which did not answer SMInfo in this reading.
+std::vector<std::uint64_t> SilentManagers(const Subnet& subnet) {
+  std::vector<std::uint64_t> silent;
+  for (const Node& node : subnet.nodes())
+    for (const Port& port : node.ports)
+      if (port.runs_manager && port.guid != 0 &&
+          std::ranges::find(subnet.managers(), port.guid, &Manager::port_guid) ==
+              subnet.managers().end())
+        silent.push_back(port.guid);
+  return silent;
+}
+
+// OpenSM counts each packet that it sends, also its answer to SMInfo: so its counter grows although
+// it does not sweep. Another manager can count less, and one without periodic sweeps
+// (sweep_interval 0) has nothing to count: a counter that stands still is no proof of a fault.
 void JudgeManagerActive(const CheckInput& input, Verdicts& out) {
   constexpr double kSecondsMin = 30;  // opensm sweeps every 10 s
   const Subnet& subnet = input.subnet();
+  if (!subnet.reading()) return out.Unknown(kNeedsReader);
+  const std::vector<std::uint64_t> silent = SilentManagers(subnet);
+  for (const std::uint64_t guid : silent)
+    out.Fail({.subject = WholeSubnet(),
+              .key = GuidText(guid),
+              .title = Format("the subnet manager of {} does not answer SMInfo",
+                              PortGuidWords(subnet, guid)),
+              .what = "answer to SMInfo of a port that announces a subnet manager (IsSM)",
+              .expected = "its state",
+              .seen = "no answer",
+              .remedies = {Advice("Check on that node that the subnet manager runs, and its log. "
+                                  "Restart it if it hangs.")}});
+  if (!silent.empty()) return;
   const Manager* const master = subnet.Master();  // Of two, subnet_one_master fails.
   if (master == nullptr) return out.Unknown("one master: see subnet_one_master");
   const auto& before = input.expected.managers_before;
@@ -76,30 +103,22 @@ void JudgeManagerActive(const CheckInput& input, Verdicts& out) {
     return out.Unknown(
         "activity of the master: two readings by an agent, at least 30 s apart, with one master");
   if (*master->activity != *same->activity) return out.Pass();
-  out.Fail(
-      {.subject = WholeSubnet(),
-       .key = "",
-       .title = Format("the master subnet manager {} answers, but its activity counter has "
-                       "not changed from {} for {:.0f} s",
-                       PortGuidWords(subnet, master->port_guid), *master->activity,
-                       input.expected.managers_before_s),
-       .what = "ActCount of the master",
-       .expected = Format("above {}", *same->activity),
-       .seen = std::to_string(*master->activity),
-       .remedies = {Advice("Check that the subnet manager runs and sweeps: its log, and "
-                           "sweep_interval of opensm, which is 0 if it does not sweep. Restart "
-                           "it if it hangs; a standby then takes over.")}});
+  out.Unknown(Format(
+      "activity of the master {}: it answers, and its counter has not changed from {} for {:.0f} "
+      "s. It hangs, or it does not sweep periodically (sweep_interval 0 of opensm): see its log",
+      PortGuidWords(subnet, master->port_guid), *master->activity,
+      input.expected.managers_before_s));
 }
 
 }  // namespace
 
 extern const Check subnet_manager_active = {
     .id = "subnet_manager_active",
-    .title = "The activity counter of the master grows",
+    .title = "Each subnet manager answers, and the activity counter of the master grows",
     .severity = v1::SEVERITY_WARNING,
     .why =
-        "A subnet manager that hangs can still answer requests, but it configures no link that "
-        "comes up.",
+        "A master that hangs configures no link that comes up. A standby that hangs does not take "
+        "over.",
     .judge = JudgeManagerActive};
 
 extern const Check subnet_standby_manager = {

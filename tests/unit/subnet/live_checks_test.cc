@@ -103,6 +103,20 @@ TEST(LiveChecks, AHealthySubnetHasNoFailure) {
                           "subnet_oversubscription", "subnet_routing_as_expected"));
 }
 
+// A hung manager does not answer, and its port still announces it.
+TEST(LiveChecks, NameASubnetManagerThatDoesNotAnswer) {
+  const LiveSubnet live;
+  const Subnet subnet = live.With([&live](Builder& builder) {
+    Port& port = *builder.PortOf(live.EndOf(builder, "gpu-3 mlx5_0", 1));
+    port.runs_manager = true;
+    port.guid = 0xabc;
+  });
+  EXPECT_THAT(
+      FailuresOf(subnet),
+      ElementsAre("subnet_manager_active: the subnet manager of node \"gpu-3\" mlx5_0 port 1 "
+                  "does not answer SMInfo"));
+}
+
 TEST(LiveChecks, WithoutAReaderTheyAreUnknown) {
   testing::TestSubnet made = testing::Make(testing::FatTree{});
   made.Route();
