@@ -17,20 +17,44 @@ SKIPPED = 77
 DEADLINE_S = 20
 
 
-def wait_for(what, done):
-    end = time.monotonic() + DEADLINE_S
+def net_of(switches, cables):
+    """A file for ibsim: switches with a host each, or None, and cables between the switches."""
+    ids = {name: f"S-{0x100000 + at:016x}" for at, name in enumerate(switches, 1)}
+    ids |= {host: f"H-{0x200001 + 16 * (int(host[1:]) - 1):016x}"
+            for host in switches.values() if host}
+    ends, ports = {name: [] for name in ids}, dict.fromkeys(ids, 0)
+    for one, other in [*cables, *((name, host) for name, host in switches.items() if host)]:
+        at = {}
+        for name in (one, other):
+            ports[name] += 1
+            at[name] = ports[name]
+        ends[one].append(f'[{at[one]}]\t"{ids[other]}"[{at[other]}]\t\t# 4xHDR\n')
+        ends[other].append(f'[{at[other]}]\t"{ids[one]}"[{at[one]}]\t\t# 4xHDR\n')
+    parts = []
+    for name, node in ids.items():
+        kind = ("switchguid", "Switch\t8") if name in switches else ("caguid", "Ca\t1")
+        guid = f"{int(node[2:], 16):#x}"
+        text = name if name in switches else f"{name} mlx5_0"
+        parts.append(f'vendid=0x2c9\ndevid=0xd2f2\nsysimgguid={guid}\n{kind[0]}={guid}\n'
+                     f'{kind[1]} "{node}"\t\t# "{text}"\n{"".join(ends[name])}\n')
+    return "".join(parts)
+
+
+def wait_for(what, done, seconds=DEADLINE_S):
+    end = time.monotonic() + seconds
     while not done():
         if time.monotonic() > end:
-            sys.exit(f"{what}: expected within {DEADLINE_S} s, saw nothing")
+            sys.exit(f"{what}: expected within {seconds} s, saw nothing")
         time.sleep(0.05)
 
 
 class Subnet:
-    def __init__(self, folder, library, net=NET):
+    def __init__(self, folder, library, net=NET, routing=("-R", "minhop")):
+        self.routing = routing
         self.folder = folder
         self.env = dict(os.environ, IBSIM_SOCKNAME=f"subnet-{os.getpid()}", OSM_TMP_DIR=str(folder),
                         OSM_CACHE_DIR=str(folder))
-        log = folder / "ibsim.log"
+        self.log = log = folder / "ibsim.log"
         with log.open("w") as out:
             self.sim = subprocess.Popen(["ibsim", "-s", str(net)], stdin=subprocess.PIPE,
                                         stdout=out, stderr=subprocess.STDOUT, env=self.env,
@@ -48,15 +72,17 @@ class Subnet:
         """Starts opensm on a host, and waits for a text in its log."""
         log = self.folder / f"log-{host}"
         self.managers.append(subprocess.Popen(
-            ["opensm", "-F", str(self.folder / "conf"), "-f", str(log), "-R", "minhop", "-p",
+            ["opensm", "-F", str(self.folder / "conf"), "-f", str(log), *self.routing, "-p",
              str(priority), *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env=self.env | {"SIM_HOST": HOSTS[host]}))
         wait_for("opensm", lambda: log.exists() and text in log.read_text(errors="replace"))
 
     def type(self, command):
-        """A command on the console of ibsim."""
+        """A command on the console of ibsim. Of two lines at once, ibsim reads one."""
+        prompts = self.log.read_text().count("sim> ")
         self.sim.stdin.write(command + "\n")
         self.sim.stdin.flush()
+        wait_for(f"prompt after {command}", lambda: self.log.read_text().count("sim> ") > prompts)
 
     def run(self, *words):
         return subprocess.run(words, env=self.env, capture_output=True, text=True,

@@ -2,7 +2,7 @@
 also ibutils, if installed).
 
 Compares the path of each pair with ibtracert, unlinks a cable, and reads tables whose last LID is
-a multiple of 64.
+a multiple of 64. Finds a credit loop and pairs without a route, which opensm does not report.
 """
 
 import json
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from ibsimsubnet import HOSTS, NET, Subnet, check, library_or_skip, wait_for
+from ibsimsubnet import HOSTS, NET, Subnet, check, library_or_skip, net_of, wait_for
 
 
 def compare_paths(subnet, fabricctl, files):
@@ -86,6 +86,53 @@ def check_last_lid(fabricctl, library, folder):
         subnet.close()
 
 
+def rules(found):
+    return sorted({text.split(":")[0] for text in found})
+
+
+def check_credit_loop(fabricctl, library, folder):
+    """Shortest paths on a ring of 5 switches: opensm reports SUBNET UP, but the ring can block."""
+    ring = ["r1", "r2", "r3", "r4", "r5"]
+    net = folder / "net"
+    net.write_text(net_of({name: f"n{at}" for at, name in enumerate(ring, 1)},
+                          [*zip(ring, ring[1:]), ("r5", "r1")]))
+    subnet = Subnet(folder, library, net)
+    try:
+        found = check(fabricctl, subnet.files("ring"))
+        assert rules(found) == ["subnet_no_credit_loops"], found
+        if shutil.which("ibdmchk"):
+            dumps = [str(folder / name) for name in ("opensm-subnet.lst", "opensm.fdbs",
+                                                     "opensm.mcfdbs")]
+            theirs = subprocess.run(
+                ["ibdmchk", "-s", dumps[0], "-f", dumps[1], "-m", dumps[2]], capture_output=True,
+                text=True, timeout=60).stdout
+            assert "credit loop" in theirs.lower(), theirs
+    finally:
+        subnet.close()
+
+
+def check_unreachable(fabricctl, library, folder):
+    """Up/down with two core switches as roots that only a lower switch joins: a path from one side
+    to the other goes down and up again, which the engine forbids. opensm reports SUBNET UP."""
+    line = ["leaf-1", "core-1", "middle", "core-2", "leaf-2"]
+    net, roots = folder / "net", folder / "roots"
+    net.write_text(net_of(dict(zip(line, ["n1", None, "n2", None, "n3"])), zip(line, line[1:])))
+    roots.write_text("0x100002\n0x100004\n")
+    subnet = Subnet(folder, library, net, ("-R", "updn", "-a", str(roots)))
+    try:
+        files = subnet.files("line")
+        found = check(fabricctl, files)
+        assert rules(found) == ["subnet_routes_reach"], found
+        text = pathlib.Path(files[0]).read_text()
+        lids = {host: re.search(rf'Ca\t1 "{HOSTS[host]}"[^\n]*\n[^\n]*# lid (\d+) ', text)[1]
+                for host in ("n1", "n2", "n3")}
+        assert "From ca" in (reached := subnet.run("ibtracert", lids["n1"], lids["n2"])), reached
+        assert "To ca" in reached, reached
+        assert "To ca" not in (lost := subnet.run("ibtracert", lids["n1"], lids["n3"])), lost
+    finally:
+        subnet.close()
+
+
 def main():
     fabricctl = sys.argv[1]
     library = library_or_skip("ibnetdiscover", "ibtracert", "dump_lfts")
@@ -109,6 +156,9 @@ def main():
             subnet.close()
     with tempfile.TemporaryDirectory() as name:
         check_last_lid(fabricctl, library, pathlib.Path(name))
+    for routing_fault in (check_credit_loop, check_unreachable):
+        with tempfile.TemporaryDirectory() as name:
+            routing_fault(fabricctl, library, pathlib.Path(name))
     print("paths agree with ibtracert"
           + (" and ibdmchk" if shutil.which("ibdmchk") else "; ibdmchk is not installed")
           + "; the unlinked cable was named")

@@ -1,6 +1,6 @@
 """Agents read a subnet for fabricd: a real ibsim and opensm, fabricd, and two agents with ports in
 the subnet. The subnet is found without settings, faults become findings, another agent takes
-over, and a subnet that no agent can read is UNKNOWN."""
+over, a standby subnet manager takes over, and a subnet that no agent can read is UNKNOWN."""
 
 import json
 import pathlib
@@ -34,6 +34,26 @@ def check_cables(world):
     assert [(each["change"]["kind"], each["times"]) for each in history] == \
         [(kind, 1) for kind, _ in reversed(changes)], history
     assert "error" in world.ctl("subnet", "history", "rail9")
+
+
+def check_managers(world):
+    """The master is killed: a standby takes over, which is an event, and one finding is left."""
+    subnet = world.subnet
+    subnet.manage("n2", 5, "Entering STANDBY state")
+    wait_for("standby", lambda: world.open_rules() == [], log=world.log)
+    before = len(world.cable_changes())
+    master = subnet.managers.pop(0)
+    master.kill()
+    master.wait()
+    wait_for("event about the master",
+             lambda: "SUBNET_CHANGE_KIND_MASTER" in
+             [kind for kind, _ in world.cable_changes()[before:]], log=world.log)
+    wait_for("only the standby is missing",
+             lambda: world.open_rules() == ["subnet_standby_manager"], log=world.log)
+    end = time.monotonic() + 12  # Two readings more
+    while time.monotonic() < end:
+        assert world.open_rules() == ["subnet_standby_manager"], world.open_rules()
+        time.sleep(0.5)
 
 
 def check_world(world):
@@ -89,6 +109,8 @@ def check_world(world):
     wait_for("no problem", lambda: world.read().get("problem", "") == "", log=world.log)
     wait_for("no unknown", lambda: "was last read at" not in json.dumps(world.ctl("validate")),
              log=world.log)
+
+    check_managers(world)
 
     # No subnet manager is left.
     for manager in subnet.managers:

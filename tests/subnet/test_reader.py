@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 
-from ibsimsubnet import HOSTS, Subnet, check, library_or_skip, wait_for
+from ibsimsubnet import HOSTS, NET, Subnet, check, library_or_skip, wait_for
 
 LEAF, SPINE = "S-0000000000100001", "S-0000000000100003"
 
@@ -98,13 +98,69 @@ def check_faults(fabricctl, reader):
     wait_for("duplicate GUID", lambda: any(text.startswith("subnet_guid_unique")
                                            for text in read_and_check()))
     subnet.type(f'Guid "{HOSTS["n2"]}" 0x{int(HOSTS["n2"][2:], 16):x}')
+    wait_for("one GUID", lambda: not read_and_check())
+
+    check_miswired(fabricctl, reader)
+    check_two_lids(fabricctl, reader)
+    check_take_over(fabricctl, reader)
 
     # No subnet manager is left: what it configured stays.
-    for manager in subnet.managers:
-        manager.terminate()
-        manager.wait()
+    subnet.managers[-1].terminate()
+    subnet.managers.pop().wait()
     wait_for("dead managers", lambda: any(text.startswith("subnet_one_master")
                                           for text in read_and_check()))
+
+
+def check_miswired(fabricctl, reader):
+    """Two cables between leaves and a spine are exchanged: only the plan shows it."""
+    subnet = reader.subnet
+    plan = subnet.folder / "plan.txt"
+    shutil.copy(NET, plan)
+    other = "S-0000000000100002"
+    cables = [(LEAF, "5", SPINE, "1"), (other, "5", SPINE, "2")]
+    for leaf, port, _, _ in cables:
+        subnet.type(f'Unlink "{leaf}"[{port}]')
+    subnet.type(f'Link "{LEAF}"[5] "{SPINE}"[2]')
+    subnet.type(f'Link "{other}"[5] "{SPINE}"[1]')
+
+    def found():
+        return check(fabricctl, [reader.read()[0], "--plan", str(plan)])
+
+    wait_for("miswired cables", lambda: sum("subnet_cables_as_planned: miswired" in text
+                                            for text in found()) == 2)
+    wait_for("routes after the change", lambda: {text.split(":")[0] for text in found()}
+             == {"subnet_cables_as_planned"}, 60)
+    only(check(fabricctl, [reader.read()[0]]))
+    for leaf, port, _, _ in cables:
+        subnet.type(f'Unlink "{leaf}"[{port}]')
+    for leaf, port, spine, far in cables:
+        subnet.type(f'Link "{leaf}"[{port}] "{spine}"[{far}]')
+    wait_for("cables as planned", lambda: not found(), 60)
+
+
+def check_two_lids(fabricctl, reader):
+    """An adapter has the LID of a switch, to which its switch forwards."""
+    subnet = reader.subnet
+    subnet.type(f'Baselid "{HOSTS["n4"]}"[1] 3')
+
+    def found():
+        return check(fabricctl, [reader.read()[0]])
+
+    wait_for("duplicate LID", found)
+    only(found(), "subnet_lid_unique")
+    subnet.type(f'Baselid "{HOSTS["n4"]}"[1] 8')
+    wait_for("one LID", lambda: not found(), 60)
+
+
+def check_take_over(fabricctl, reader):
+    """The master is killed: the standby takes over, and one_master is quiet again."""
+    subnet = reader.subnet
+    master = subnet.managers.pop(0)
+    master.kill()
+    master.wait()
+    wait_for("take-over", lambda: [manager.get("state") for manager in
+                                   reader.read()[1].get("managers", [])] == [3], 60)
+    only(check(fabricctl, [reader.read()[0]]), "subnet_standby_manager")
 
 
 def main():
