@@ -1,5 +1,8 @@
 #include "subnet/files/formats.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/text.h"
 #include "subnet/files/scanner.h"
 
@@ -37,20 +40,110 @@ struct Part {
   const FileFormat* format = nullptr;
   std::size_t begin = 0;
   std::size_t line = 1;  // Number of its first line
+  std::size_t end = 0;
 };
+
+constexpr std::string_view kTopologyBegins = "# Topology file: generated on";
 
 std::vector<Part> PartsOf(const FileFormat* format, std::string_view text) {
   constexpr std::size_t kPartsMax = 64;
   std::vector<Part> parts = {{.format = format}};
   std::size_t line = 1;
+  bool has_topology = false;
   for (std::size_t at = 0; at < text.size() && parts.size() < kPartsMax; ++line) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const FileFormat* const typical = FormatOf(Trim(Shown(Trim(text.substr(at, end - at)))));
-    if (typical != nullptr && typical->read != nullptr && typical != parts.back().format)
+    const std::string shown = Shown(Trim(text.substr(at, end - at)));
+    const FileFormat* const typical = FormatOf(Trim(shown));
+    const bool topology = Trim(shown).starts_with(kTopologyBegins);
+    if (typical != nullptr && typical->read != nullptr &&
+        (typical != parts.back().format || (topology && has_topology)))
       parts.push_back({.format = typical, .begin = at, .line = line});
+    has_topology = has_topology || topology;
     at = end + 1;
   }
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    parts[i].end = i + 1 < parts.size() ? parts[i + 1].begin : text.size();
   return parts;
+}
+
+// Devices that a part of ibnetdiscover describes: the quoted words behind Switch, Ca and Rt.
+std::set<std::string, std::less<>> DevicesOf(std::string_view part) {
+  std::set<std::string, std::less<>> devices;
+  ForEachLine(part, [&](std::size_t, std::string_view line) {
+    if (!line.starts_with("Switch") && !line.starts_with("Ca") && !line.starts_with("Rt")) return;
+    const std::size_t begin = line.find('"');
+    const std::size_t end = begin == line.npos ? begin : line.find('"', begin + 1);
+    if (end != line.npos) devices.emplace(line.substr(begin + 1, end - begin - 1));
+  });
+  return devices;
+}
+
+// Removes readings of devices that a later reading in the same file has, too.
+void KeepLastReadings(const std::string& file, std::string_view text, std::vector<Part>& parts,
+                      Builder& builder) {
+  std::set<std::string, std::less<>> later;
+  std::size_t dropped = 0;
+  for (std::size_t i = parts.size(); i > 0; --i) {
+    Part& part = parts[i - 1];
+    if (part.format != &kIbnetdiscoverFormat) continue;
+    std::set<std::string, std::less<>> devices =
+        DevicesOf(text.substr(part.begin, part.end - part.begin));
+    if (std::ranges::any_of(devices, [&](const auto& each) { return later.contains(each); })) {
+      dropped = part.line;
+      part.format = nullptr;
+    }
+    later.merge(devices);
+  }
+  std::erase_if(parts, [](const Part& part) { return part.format == nullptr; });
+  if (dropped != 0)
+    builder.AddProblem({file, dropped,
+                        "expected one output of ibnetdiscover, saw another one of the same devices "
+                        "below: the last one is used"});
+}
+
+// Length of what each line begins with, such as "> " of a quoted mail, or the time and program of
+// syslog. Digits count as equal. 0: nothing, or the lines cannot be read without it.
+std::size_t PrefixOf(std::string_view text, std::string_view& common) {
+  std::size_t lines = 0;
+  const auto digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.find_first_not_of(" \t\r>|") == line.npos) continue;
+    if (lines++ == 0) common = line.substr(0, 200);
+    std::size_t same = 0;
+    while (same < common.size() && same < line.size() &&
+           (common[same] == line[same] || (digit(common[same]) && digit(line[same]))))
+      ++same;
+    common = common.substr(0, same);
+    if (common.empty()) return 0;
+  }
+  return lines >= 3 ? common.size() : 0;
+}
+
+std::string WithoutFirst(std::string_view text, std::size_t length) {
+  std::string without;
+  without.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > length) without += text.substr(length, end - length);
+    without += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return without;
+}
+
+// The text without a prefix that all lines have; empty if it has none.
+std::string WithoutPrefix(std::string_view text) {
+  std::string_view common;
+  for (std::size_t length = PrefixOf(text, common); length > 1; --length) {
+    const std::string_view ending = common.substr(length - 2, 2);
+    if (ending != "> " && ending != ": " && ending != "| " && ending != "] ") continue;
+    std::string without = WithoutFirst(text, length);
+    if (DetectFormat(without) != nullptr) return without;
+  }
+  return "";
 }
 
 // Another output of a known tool, and what to run instead; else the first line.
@@ -70,12 +163,7 @@ std::string SeenIn(std::string_view text) {
   return seen.empty() ? Quoted(text.substr(0, text.find('\n'))) : seen;
 }
 
-}  // namespace
-
-Status AddFile(const std::string& file, std::string_view text, Builder& builder) {
-  if (text.size() > kFileBytesMax)
-    return Status(Code::kResourceExhausted, Format("{}: expected at most {} bytes, saw {}", file,
-                                                   kFileBytesMax, text.size()));
+Status AddText(const std::string& file, std::string_view text, Builder& builder) {
   const FileFormat* const format = DetectFormat(text);
   if (format == nullptr)
     return Status(Code::kInvalidArgument,
@@ -87,19 +175,29 @@ Status AddFile(const std::string& file, std::string_view text, Builder& builder)
     return Status(Code::kInvalidArgument,
                   Format("{}: expected a file of a subnet, saw a cable plan ({}); use --plan", file,
                          format->name));
-  const std::vector<Part> parts = PartsOf(format, text);
+  std::vector<Part> parts = PartsOf(format, text);
   if (parts.size() == 1) {
     format->read(file, text, builder);
     return {};
   }
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::size_t end = i + 1 < parts.size() ? parts[i + 1].begin : text.size();
+  KeepLastReadings(file, text, parts, builder);
+  for (const Part& each : parts) {
     // Empty lines in front, so that problems have the line of the file.
-    std::string part(parts[i].line - 1, '\n');
-    part += text.substr(parts[i].begin, end - parts[i].begin);
-    parts[i].format->read(file, part, builder);
+    std::string part(each.line - 1, '\n');
+    part += text.substr(each.begin, each.end - each.begin);
+    each.format->read(file, part, builder);
   }
   return {};
+}
+
+}  // namespace
+
+Status AddFile(const std::string& file, std::string_view text, Builder& builder) {
+  if (text.size() > kFileBytesMax)
+    return Status(Code::kResourceExhausted, Format("{}: expected at most {} bytes, saw {}", file,
+                                                   kFileBytesMax, text.size()));
+  const std::string without = WithoutPrefix(text);
+  return AddText(file, without.empty() ? text : without, builder);
 }
 
 Result<Subnet> ReadFiles(const std::vector<std::string>& files,
