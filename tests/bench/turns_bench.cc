@@ -1,14 +1,19 @@
 // Longest turns of the controller by kind, with a large fleet and a real state file. Run by hand,
-// on a release build: turns_bench [NODES] (docs/BENCHMARKS.md).
+// on a release build: turns_bench [NODES [cpu]] (docs/BENCHMARKS.md). "cpu": turns are measured in
+// CPU time of the thread, without waits for the disk and time of other programs.
 //
 // Ten minutes of a fleet on a simulated clock: all nodes connect, then each sends a heartbeat every
-// 10 s and a counter window every 30 s, one in a hundred has a port that goes down and up, and a
-// client asks for everything that a person asks for. At the end the controller restarts.
+// 10 s and a counter window every 30 s, one in a hundred has a port that goes down and up, one in
+// twenty has a wrong MTU, and a client asks for everything that a person asks for. No agent answers
+// probes; campaigns over all ports are cancelled. At the end the controller restarts.
+#include <time.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
@@ -32,9 +37,20 @@ class NoAgents final : public AgentSink {
   void Close(SessionId, const Status&) override {}
 };
 
+class CpuClock final : public Clock {
+ public:
+  Moment Now() const override {
+    timespec used{};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    const Duration time = std::chrono::seconds(used.tv_sec) + Duration(used.tv_nsec);
+    return {SteadyTime(time), WallTime(time)};
+  }
+};
+
 class LargeFleet {
  public:
-  explicit LargeFleet(std::uint32_t nodes) : nodes_(nodes) {
+  // `clock`: measures turns.
+  LargeFleet(std::uint32_t nodes, const Clock& clock) : nodes_(nodes), clock_(clock) {
     testing::Pair pair = testing::PairOf({testing::RoceNode({.number = 1, .rails = kRails})});
     for (std::uint32_t rail = 0; rail < kRails; ++rail) testing::Busy(pair, 0, rail);
     table_.set_table_id(1);
@@ -88,6 +104,7 @@ class LargeFleet {
     options.nodes_max = nodes_;
     options.lost_after = 60s;
     options.background = background_.get();
+    options.turn_clock = &clock_;
     options.on_long_turn = [](const LongTurn& turn) {
       std::printf("%s %s: %.0f ms\n", std::string(TurnKindName(turn.kind)).c_str(),
                   std::string(turn.detail).c_str(),
@@ -104,6 +121,7 @@ class LargeFleet {
   }
   v1::NodeSnapshot Node(std::uint32_t n) const {
     v1::NodeSnapshot node = testing::RoceNode({.number = n, .rails = kRails});
+    if (n % 20 == 7) testing::SetMtu(node, 0, 1500);
     *node.mutable_taken_at() = ToProto(now_.wall);
     return node;
   }
@@ -155,6 +173,18 @@ class LargeFleet {
     campaign.mutable_spec()->add_nodes("n2");
     v1::StartCampaignRequest all;
     all.mutable_spec()->set_pattern(v1::CAMPAIGN_PATTERN_RANDOM_REGULAR);
+    all.mutable_spec()->set_include_busy(true);
+    const auto start = [this, all] {
+      v1::Campaign started;
+      (void)controller_->Call(all, started, now_);
+      to_cancel_ = started.id();
+    };
+    const auto cancel = [this] {
+      v1::CancelCampaignRequest request;
+      request.set_id(to_cancel_);
+      v1::Campaign cancelled;
+      (void)controller_->Call(request, cancelled, now_);
+    };
     return {Caller<v1::ListNodesResponse>(v1::ListNodesRequest()),
             Caller<v1::ListDevicesResponse>(devices),
             Caller<v1::ListFindingsResponse>(v1::ListFindingsRequest()),
@@ -163,8 +193,9 @@ class LargeFleet {
             Caller<v1::ValidateResponse>(v1::ValidateRequest()),
             Caller<v1::InferProfileResponse>(v1::InferProfileRequest()),
             Caller<v1::Campaign>(campaign),
-            Caller<v1::Campaign>(all),
-            Caller<v1::Backup>(v1::CreateBackupRequest())};
+            start,
+            Caller<v1::Backup>(v1::CreateBackupRequest()),
+            cancel};
   }
   void Report(const char* when) {
     std::printf("-- %s\n%-18s %10s %10s %10s\n", when, "turn", "count", "mean us", "longest ms");
@@ -180,6 +211,8 @@ class LargeFleet {
   }
 
   const std::uint32_t nodes_;
+  const Clock& clock_;
+  std::string to_cancel_;  // Campaign
   testing::TempTree directory_;
   NoAgents agents_;
   EventBus events_;
@@ -196,5 +229,9 @@ class LargeFleet {
 
 int main(int argc, char** argv) {
   const unsigned long nodes = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 10'000;
-  fabric::control::LargeFleet(static_cast<std::uint32_t>(nodes)).Run();
+  const fabric::SystemClock wall;
+  const fabric::control::CpuClock cpu;
+  const bool measure_cpu = argc > 2 && argv[2] == std::string_view("cpu");
+  const fabric::Clock& clock = measure_cpu ? static_cast<const fabric::Clock&>(cpu) : wall;
+  fabric::control::LargeFleet(static_cast<std::uint32_t>(nodes), clock).Run();
 }
