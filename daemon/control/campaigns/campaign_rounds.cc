@@ -128,11 +128,18 @@ void Campaigns::NextRound(Campaign& campaign, Moment now) {
   }
   work.phase = Phase::kBetweenRounds;
   if (NeedsCounters(work, campaign.summary.spec())) {
-    work.port_counters = counters_(work.analyzer.fabric());
-    return;
+    if (!work.port_counters) work.port_counters.emplace();
+    return counters_(work.analyzer.fabric(), *work.port_counters);
   }
-  if (work.port_counters)
-    return Ask(campaign, {}, *std::exchange(work.port_counters, std::nullopt));
+  if (work.port_counters) {
+    std::vector<blame::PortCounters> counters = work.port_counters->Take();
+    work.port_counters.reset();
+    return Ask(work, std::packaged_task<blame::Assessment()>([&analyzer = work.analyzer,
+                                                              usable = work.Usable(),
+                                                              counters = std::move(counters)] {
+                 return analyzer.Assess(usable, {}, counters);
+               }));
+  }
   const bool over = work.planned_begun == work.plan.rounds.size();
   std::vector<plan::Pair> wanted;
   const bool deciding = campaign.summary.spec().until_decided() || (work.settle && over);
@@ -192,24 +199,32 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
   outbox_.store().PutCampaign(campaign.summary);
 }
 
-// Whether blame is asked before the next round, and the counters are not there yet.
+// Whether blame is asked before the next round, and not all counters are there yet.
 bool Campaigns::NeedsCounters(CampaignWork& work, const v1::CampaignSpec& spec) {
   const bool over = work.planned_begun == work.plan.rounds.size();
   const bool deciding = spec.until_decided() || (work.settle && over);
-  return !work.port_counters && !work.answer.valid() && (deciding || !over) &&
-         work.analyzer.Due(deciding);
+  const bool read = work.port_counters && work.port_counters->done();
+  return !read && !work.answer.valid() && (deciding || !over) && work.analyzer.Due(deciding);
 }
 
 // The answer comes in `answer` of the work.
-void Campaigns::Ask(const Campaign& campaign, std::vector<v1::Finding> findings,
-                    std::vector<blame::PortCounters> counters) {
-  CampaignWork& work = *campaign.work;
-  work.question = std::packaged_task<blame::Assessment()>(
-      [&analyzer = work.analyzer, usable = work.Usable(), findings = std::move(findings),
-       counters = std::move(counters)] { return analyzer.Assess(usable, findings, counters); });
+void Campaigns::Ask(CampaignWork& work, std::packaged_task<blame::Assessment()> question) {
+  work.question = std::move(question);
   work.answer = work.question.get_future();
   if (background_ == nullptr || work.plan.ports.size() < kPortsOfBackground) return work.question();
   background_->Post(std::packaged_task<void()>([&work] { work.question(); }));
+}
+
+// No pair of the campaign takes a result any more, so that its work does not change meanwhile.
+void Campaigns::AskForEnd(CampaignWork& work) {
+  Ask(work, std::packaged_task<blame::Assessment()>([&work, usable = work.Usable()] {
+        CampaignWork::Ending& ending = *work.ending;
+        const auto& counters = ending.counters.counters();
+        blame::Assessment assessment = work.analyzer.Assess(usable, ending.findings, counters);
+        work.Complete(assessment.report, ending.findings, counters);
+        ending.affected = AffectedBy(assessment.report, work.analyzer.fabric());
+        return assessment;
+      }));
 }
 
 // Takes the answer of blame, if it was asked. True: the fault is located. `next`: the pairs that
@@ -241,20 +256,16 @@ void Campaigns::ContinueEnd(std::uint64_t number, Campaign& campaign, Moment now
   CampaignWork& work = *campaign.work;
   if (campaign.summary.spec().pattern() == v1::CAMPAIGN_PATTERN_INCAST)
     return End(number, campaign, now);
-  if (!work.ending) {
-    work.ending = CampaignWork::Ending{.findings = open_findings_(),
-                                       .counters = counters_(work.analyzer.fabric())};
-    return;
-  }
+  if (!work.ending) work.ending.emplace();
   CampaignWork::Ending& ending = *work.ending;
-  if (!ending.assessment) {
-    if (!work.answer.valid()) return Ask(campaign, ending.findings, ending.counters);
-    ending.assessment = work.answer.get();
+  if (!ending.findings_done) {
+    ending.findings_done = !open_findings_(ending.last_finding, ending.findings);
     return;
   }
-  if (!ending.complete) {
-    work.Complete(ending.assessment->report, ending.findings, ending.counters);
-    ending.complete = true;
+  if (!ending.counters.done()) return counters_(work.analyzer.fabric(), ending.counters);
+  if (!ending.assessment) {
+    if (!work.answer.valid()) return AskForEnd(work);
+    ending.assessment = work.answer.get();
     return;
   }
   if (!ending.located) {
@@ -295,20 +306,23 @@ void Campaigns::Locate(Campaign& campaign, Moment now) {
   v1::Campaign& summary = campaign.summary;
   const CampaignWork& work = *campaign.work;
   const auto report = [&](std::uint32_t traffic_class, const ProbeCoverage& coverage) {
-    v1::BlameReport own = summary.blame();
-    auto& suspects = *own.mutable_suspects();
-    suspects.erase(std::remove_if(suspects.begin(), suspects.end(),
-                                  [&](const v1::Suspect& suspect) {
-                                    return suspect.traffic_class() != traffic_class;
-                                  }),
-                   suspects.end());
+    // Without the ports that are not covered, which can be thousands.
+    v1::BlameReport own;
+    own.set_state(summary.blame().state());
+    *own.mutable_undecided() = summary.blame().undecided();
+    std::vector<AffectedPorts> affected;
+    for (int n = 0; n < summary.blame().suspects_size(); ++n) {
+      if (summary.blame().suspects(n).traffic_class() != traffic_class) continue;
+      *own.add_suspects() = summary.blame().suspects(n);
+      affected.push_back(work.ending->affected[static_cast<std::size_t>(n)]);
+    }
     const std::vector<std::string> ids =
         on_located_({.located_by = Format("campaign {}", summary.id()),
                      .show_command = Format("fabricctl probe show {}", summary.id()),
                      .traffic_class = traffic_class,
                      .report = own,
                      .coverage = coverage,
-                     .fabric = work.analyzer.fabric()},
+                     .affected = affected},
                     now);
     for (const std::string& id : ids) summary.add_findings(id);
   };

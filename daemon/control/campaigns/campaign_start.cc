@@ -84,6 +84,10 @@ bool CampaignStart::Gather(State& state) {
     BeginGathering(state);
     return true;
   }
+  if (!gathered_->findings_done) {
+    ReadFindings(state);
+    return true;
+  }
   const std::size_t end = std::min(nodes_.size(), next_node_ + kGatheredOfTurn);
   fleet::ExpectationTable expectations;  // Of this turn: the profile can change.
   for (; next_node_ < end; ++next_node_) Add(state, nodes_[next_node_], expectations);
@@ -100,8 +104,19 @@ void CampaignStart::BeginGathering(State& state) {
   gathered_.emplace(Gathered{.ports = plan::PortFinder(spec_, state.campaigns.ProbedLately(began_)),
                              .fabric = blame::FabricBuilder(spec_),
                              .classes = std::move(classes)});
-  gathered_->explained = rules::ExplainedPorts(state.findings.Failing());
   gathered_->pairs = state.located.Pairs();
+}
+
+// Those that explain what probes measure.
+void CampaignStart::ReadFindings(const State& state) {
+  const auto read = [&](const v1::Finding& finding) {
+    if (!rules::ExplainedBy(finding).any()) return;
+    v1::Finding& explaining = gathered_->explaining.emplace_back();
+    explaining.set_rule(finding.rule());
+    explaining.set_verdict(finding.verdict());
+    *explaining.mutable_affected() = finding.affected();
+  };
+  gathered_->findings_done = !state.findings.ReadFailing(gathered_->last_finding, read);
 }
 
 void CampaignStart::Add(const State& state, const std::string& node,
@@ -135,7 +150,7 @@ Status CampaignStart::Plan() {
                      .classes = std::move(gathered_->classes),
                      .expectations = std::move(gathered_->expectations),
                      .port_classes = std::move(gathered_->port_classes),
-                     .explained = std::move(gathered_->explained),
+                     .explained = rules::ExplainedPorts(gathered_->explaining),
                      .pairs = std::move(gathered_->pairs),
                      .settle = !origin_.rechecks.empty()},
       pairs_at_once_);

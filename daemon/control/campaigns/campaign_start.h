@@ -52,13 +52,16 @@ class CampaignStart {
     Expectations expectations = {};
     PortClasses port_classes = {};  // Of an incast
     std::vector<v1::TrafficClass> classes = {};
-    std::map<std::string, rules::Explained> explained = {};
+    std::vector<v1::Finding> explaining = {};  // Rule, verdict and affected ports
+    std::string last_finding = {};             // Id of the last one that was read
+    bool findings_done = false;
     std::set<std::string> pairs = {};
   };
 
   Status CheckSpec(State& state);
   void FindNodes(const State& state);
   void BeginGathering(State& state);
+  void ReadFindings(const State& state);
   void Add(const State& state, const std::string& node, fleet::ExpectationTable& expectations);
 
   v1::CampaignSpec spec_;

@@ -25,11 +25,13 @@
 #include "daemon/blame/fabric.h"
 #include "daemon/control/campaigns/cross_rail.h"
 #include "daemon/control/campaigns/incast.h"
+#include "daemon/control/campaigns/port_counters.h"
 #include "daemon/control/campaigns/progress.h"
 #include "daemon/control/campaigns/reachability.h"
 #include "daemon/control/campaigns/result_analyzer.h"
 #include "daemon/control/probing/expectation_tally.h"
 #include "daemon/control/probing/expectations.h"
+#include "daemon/control/probing/located_faults.h"
 #include "daemon/control/probing/probe_coverage.h"
 #include "daemon/plan/budget.h"
 #include "daemon/plan/plan.h"
@@ -61,13 +63,15 @@ struct CampaignWork {
     kEnding,         // All results are in; see Ending.
   };
 
-  // What blame is asked with, and its answer. Each is a step of its own, because each takes long in
-  // a large campaign.
+  // What blame is asked with, and its answer. Each is a step of its own, or several, because each
+  // takes long in a large campaign.
   struct Ending {
     std::vector<v1::Finding> findings;
-    std::vector<blame::PortCounters> counters;
-    std::optional<blame::Assessment> assessment;
-    bool complete = false;
+    std::string last_finding;  // Id of the last one that was read
+    bool findings_done = false;
+    CounterReader counters;
+    std::optional<blame::Assessment> assessment;  // Complete
+    std::vector<AffectedPorts> affected;          // Of the suspects; set with the answer
     bool located = false;
   };
 
@@ -118,7 +122,7 @@ struct CampaignWork {
   std::uint32_t pairs_running = 0;
   SteadyTime stored_at = {};  // The summary, at the start of a round
   // Of the ports, for the next time that blame is asked between rounds
-  std::optional<std::vector<blame::PortCounters>> port_counters;
+  std::optional<CounterReader> port_counters;
   // Of blame, which was asked. No result is taken meanwhile: the analyzer is in use.
   std::packaged_task<blame::Assessment()> question;
   std::future<blame::Assessment> answer;

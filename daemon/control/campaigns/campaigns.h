@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "daemon/control/background.h"
 #include "daemon/control/campaigns/campaign_work.h"
+#include "daemon/control/campaigns/port_counters.h"
 #include "daemon/control/campaigns/probe_run.h"
 #include "daemon/control/fleet_numbers.h"
 #include "daemon/control/outbox.h"
@@ -42,10 +43,11 @@ class Campaigns {
   // Number of campaigns that are kept, here and in the store.
   static constexpr std::uint32_t kKnownMax = 1000;
 
-  // Open findings, which support suspects.
-  using OpenFindings = std::function<std::vector<v1::Finding>()>;
-  // Recent counter changes of these ports, which support or weaken suspects.
-  using Counters = std::function<std::vector<blame::PortCounters>(const blame::Fabric&)>;
+  // Adds the next open findings behind the id `after`, which support suspects: their id and
+  // subject. False: these were the last.
+  using OpenFindings = std::function<bool(std::string& after, std::vector<v1::Finding>& findings)>;
+  // Reads the next recent counter changes of these ports, which support or weaken suspects.
+  using Counters = std::function<void(const blame::Fabric&, CounterReader&)>;
 
   Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
             OpenFindings open_findings, Counters counters, std::uint64_t epoch);
@@ -175,8 +177,8 @@ class Campaigns {
   void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
   void BeginAdditional(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
   static bool NeedsCounters(CampaignWork& work, const v1::CampaignSpec& spec);
-  void Ask(const Campaign& campaign, std::vector<v1::Finding> findings,
-           std::vector<blame::PortCounters> counters);
+  void Ask(CampaignWork& work, std::packaged_task<blame::Assessment()> question);
+  void AskForEnd(CampaignWork& work);
   bool Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now);
   static void BeginEnd(Campaign& campaign);
   void ContinueEnd(std::uint64_t number, Campaign& campaign, Moment now);

@@ -1,5 +1,6 @@
 #include "daemon/control/campaigns/port_counters.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -74,20 +75,21 @@ std::vector<blame::CounterIncrease> IncreasesOf(const fleet::CounterRates& rates
 
 }  // namespace
 
-std::vector<blame::PortCounters> CountersOf(const fleet::Fleet& fleet,
-                                            const blame::Fabric& fabric) {
-  std::vector<blame::PortCounters> counters;
+bool CounterReader::Continue(const fleet::Fleet& fleet, const blame::Fabric& fabric,
+                             std::uint32_t places_max) {
+  const auto places = static_cast<std::uint32_t>(fabric.endpoints.size());
+  const std::uint32_t end = next_ + std::min(places - next_, places_max);
   const fleet::NodeRecord* node = nullptr;
-  std::string_view name;
-  for (std::uint32_t index = 0; index < fabric.endpoints.size(); ++index) {
-    const blame::Endpoint& place = fabric.endpoints[index];
-    if (index == 0 || place.node != name) node = fleet.Find(place.node);
-    name = place.node;
+  for (std::uint32_t first = next_; next_ < end; ++next_) {
+    const blame::Endpoint& place = fabric.endpoints[next_];
+    if (next_ == first || place.node != fabric.endpoints[next_ - 1].node)
+      node = fleet.Find(place.node);
     if (node == nullptr || !node->known() || !node->rates.known()) continue;
-    if (const auto places = CountersOf(node->snapshot, place))
-      counters.push_back({index, IncreasesOf(node->rates, *places)});
+    if (const auto sets = CountersOf(node->snapshot, place))
+      counters_.push_back({next_, IncreasesOf(node->rates, *sets)});
   }
-  return counters;
+  done_ = next_ == places;
+  return !done_;
 }
 
 }  // namespace fabric::control

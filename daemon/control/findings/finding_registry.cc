@@ -192,6 +192,23 @@ std::vector<v1::Finding> FindingRegistry::Failing() const {
   return failing;
 }
 
+bool FindingRegistry::ReadForBlame(std::string& after, std::vector<v1::Finding>& findings) const {
+  return ReadFailing(after, [&](const v1::Finding& finding) {
+    if (finding.has_suspect()) return;
+    v1::Finding& read = findings.emplace_back();
+    read.set_id(finding.id());
+    *read.mutable_subject() = finding.subject();
+  });
+}
+
+std::vector<v1::Finding> FindingRegistry::ForBlame() const {
+  std::vector<v1::Finding> all;
+  std::string after;
+  while (ReadForBlame(after, all)) {
+  }
+  return all;
+}
+
 v1::Finding FindingRegistry::WithExpiry(v1::Finding finding, const fleet::Fleet& fleet) const {
   if (unfound_.contains(finding.id())) finding.set_expired_reason(ExpiryReason(finding, fleet));
   return finding;

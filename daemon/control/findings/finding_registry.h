@@ -58,8 +58,25 @@ class FindingRegistry {
   // Ids of the open findings in the order of lists: the most severe first.
   const std::map<std::string, std::string>& ordered() const { return ordered_; }  // By OrderKey
   static std::string OrderKey(const v1::Finding& finding);
-  std::vector<v1::Finding> Failing() const;                    // Open, with the verdict FAIL
+  std::vector<v1::Finding> Failing() const;  // Open, with the verdict FAIL
+  // Passes those of the next open findings with the verdict FAIL to `take`, in the order of their
+  // ids: findings behind the id `after`, which moves on. Empty: from the first. False: these were
+  // the last.
+  static constexpr std::size_t kFindingsOfRead = 1'000;
+  template <class Take>
+  bool ReadFailing(std::string& after, Take take) const {
+    std::size_t left = kFindingsOfRead;
+    auto at = open_.upper_bound(after);
+    for (; at != open_.end() && left > 0; ++at, --left) {
+      after = at->first;
+      if (at->second.verdict() == v1::VERDICT_FAIL) take(at->second);
+    }
+    return at != open_.end();
+  }
   const v1::VerdictCounts& counts() const { return counts_; }  // Of the last Take
+  // Adds what blame reads of the next of them: id and subject, without those that blame located.
+  bool ReadForBlame(std::string& after, std::vector<v1::Finding>& findings) const;
+  std::vector<v1::Finding> ForBlame() const;  // All of these
   // Sets `expired` on an open finding that rules cannot judge now, because a node is lost.
   v1::Finding WithExpiry(v1::Finding finding, const fleet::Fleet& fleet) const;
   // Found by rules and not opened yet, because the machine booted recently.

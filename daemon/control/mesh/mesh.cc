@@ -356,7 +356,7 @@ void Mesh::Locate(const google::protobuf::RepeatedPtrField<v1::PairResult>& resu
                              .traffic_class = class_.traffic_class(),
                              .report = status_.blame(),
                              .coverage = coverage,
-                             .fabric = fabric_},
+                             .affected = AffectedBy(status_.blame(), fabric_)},
                             now);
   status_.mutable_findings()->Assign(ids.begin(), ids.end());
 }

@@ -36,23 +36,6 @@ v1::ProbePort ToProbePort(const blame::Endpoint& endpoint) {
   return port;
 }
 
-std::vector<v1::Subject> AffectedBy(const v1::Suspect& suspect, const blame::Fabric& fabric) {
-  std::vector<v1::Subject> affected;
-  std::set<std::string> leaves;
-  for (const blame::Endpoint& endpoint : fabric.endpoints) leaves.insert(endpoint.leaf);
-  const v1::Suspect part = WithMembers(suspect, leaves);
-  for (const blame::Endpoint& endpoint : fabric.endpoints) {
-    if (!Holds(part, ToProbePort(endpoint), endpoint.leaf)) continue;
-    v1::Subject& subject = affected.emplace_back();
-    subject.set_scope(v1::SCOPE_PORT);
-    subject.set_node(endpoint.node);
-    subject.set_device(endpoint.device);
-    subject.set_port(endpoint.port);
-    if (endpoint.rail) subject.set_rail(*endpoint.rail);
-  }
-  return affected;
-}
-
 bool IsSame(double a, double b) {
   return std::max(a, b) <= kSameRatio * std::min(a, b) + 1e-9;
 }
@@ -92,6 +75,30 @@ bool IsSamePart(const v1::Suspect& a, const v1::Suspect& b) {
 
 }  // namespace
 
+std::vector<AffectedPorts> AffectedBy(const v1::BlameReport& report, const blame::Fabric& fabric) {
+  std::vector<AffectedPorts> affected(static_cast<std::size_t>(report.suspects_size()));
+  if (affected.empty()) return affected;
+  std::set<std::string> leaves;
+  for (const blame::Endpoint& endpoint : fabric.endpoints)
+    if (!leaves.contains(endpoint.leaf)) leaves.insert(endpoint.leaf);
+  std::vector<v1::Suspect> parts;
+  for (const v1::Suspect& suspect : report.suspects())
+    parts.push_back(WithMembers(suspect, leaves));
+  for (const blame::Endpoint& endpoint : fabric.endpoints) {
+    const v1::ProbePort port = ToProbePort(endpoint);
+    for (std::size_t n = 0; n < parts.size(); ++n) {
+      if (!Holds(parts[n], port, endpoint.leaf)) continue;
+      v1::Subject& subject = affected[n].emplace_back();
+      subject.set_scope(v1::SCOPE_PORT);
+      subject.set_node(endpoint.node);
+      subject.set_device(endpoint.device);
+      subject.set_port(endpoint.port);
+      if (endpoint.rail) subject.set_rail(*endpoint.rail);
+    }
+  }
+  return affected;
+}
+
 void LocatedFaults::Restore(const std::vector<v1::Finding>& open) {
   for (const v1::Finding& finding : open)
     if (finding.rule() == rules::kProbeBlame && finding.has_suspect()) {
@@ -102,13 +109,15 @@ void LocatedFaults::Restore(const std::vector<v1::Finding>& open) {
 
 std::vector<std::string> LocatedFaults::Take(const Result& result, Moment now) {
   std::vector<std::string> ids;
-  for (const v1::Suspect& suspect : result.report.suspects()) {
+  for (int n = 0; n < result.report.suspects_size(); ++n) {
+    const v1::Suspect& suspect = result.report.suspects(n);
     if (suspect.fault() == v1::FAULT_KIND_AGENT_SILENT) continue;  // node_connected reports it.
-    v1::Finding finding = rules::FindingOf({.suspect = suspect,
-                                            .located_by = result.located_by,
-                                            .show_command = result.show_command,
-                                            .affected = AffectedBy(suspect, result.fabric),
-                                            .at = ToProto(now.wall)});
+    v1::Finding finding =
+        rules::FindingOf({.suspect = suspect,
+                          .located_by = result.located_by,
+                          .show_command = result.show_command,
+                          .affected = result.affected[static_cast<std::size_t>(n)],
+                          .at = ToProto(now.wall)});
     ids.push_back(finding.id());
     const auto known = faults_.find(finding.id());
     if (known != faults_.end() && IsSameFault(known->second, finding)) continue;

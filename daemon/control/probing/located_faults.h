@@ -17,6 +17,10 @@
 
 namespace fabric::control {
 
+using AffectedPorts = std::vector<v1::Subject>;
+// The ports of the fabric that each suspect of the report affects. Takes long in a large fabric.
+std::vector<AffectedPorts> AffectedBy(const v1::BlameReport& report, const blame::Fabric& fabric);
+
 class LocatedFaults {
  public:
   struct Result {
@@ -25,7 +29,7 @@ class LocatedFaults {
     std::uint32_t traffic_class = 0;
     const v1::BlameReport& report;
     const ProbeCoverage& coverage;
-    const blame::Fabric& fabric;  // The ports that were probed
+    const std::vector<AffectedPorts>& affected;  // Of each suspect of the report
   };
 
   // Open findings of the rule, from the store.

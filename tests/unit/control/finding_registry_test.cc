@@ -262,5 +262,34 @@ TEST_F(FindingRegistryTest, ResumesAfterARestart) {
   EXPECT_EQ(log_.events.size(), 1u);
 }
 
+TEST_F(FindingRegistryTest, AreReadInParts) {
+  std::vector<v1::Finding> findings;
+  constexpr std::size_t kAll = 2 * FindingRegistry::kFindingsOfRead + 500;
+  for (std::size_t n = 0; n < kAll; ++n)
+    findings.push_back(Finding("f" + std::to_string(10'000 + n), "n1", "MTU 1500"));
+  findings[1].set_verdict(v1::VERDICT_UNKNOWN);
+  findings[2].mutable_suspect()->set_name("n1/mlx5_0/1");
+  Take(findings);
+  EXPECT_EQ(registry_.ForBlame().size(), kAll - 2);
+
+  std::string after;
+  std::vector<v1::Finding> read;
+  ASSERT_TRUE(registry_.ReadForBlame(after, read));
+  EXPECT_EQ(read.size(), FindingRegistry::kFindingsOfRead - 2);
+  EXPECT_EQ(read[0].id(), "f10000");
+  EXPECT_EQ(read[0].subject().node(), "n1");
+  EXPECT_EQ(read[0].evidence_size(), 0) << "only what blame reads";
+  // The place where it stopped is gone, and another one opens where it has been.
+  findings.erase(findings.begin() + FindingRegistry::kFindingsOfRead - 1);
+  findings.push_back(Finding("f09999", "n2", "MTU 1500"));
+  Take(findings);
+  ASSERT_TRUE(registry_.ReadForBlame(after, read));
+  EXPECT_FALSE(registry_.ReadForBlame(after, read));
+  std::set<std::string> ids;
+  for (const v1::Finding& finding : read) ids.insert(finding.id());
+  EXPECT_EQ(read.size(), kAll - 2);
+  EXPECT_EQ(ids.size(), read.size()) << "each once";
+}
+
 }  // namespace
 }  // namespace fabric::control

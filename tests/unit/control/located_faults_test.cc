@@ -124,14 +124,18 @@ TEST(LocatedFaults, AFaultOfASpineIsAboutAllPortsAndEnds) {
   spine.set_severity(1);
   ProbeCoverage nothing;
   const Moment now{};
-  (void)faults.Take(
-      {.located_by = "campaign c1", .report = broken, .coverage = nothing, .fabric = fabric}, now);
+  (void)faults.Take({.located_by = "campaign c1",
+                     .report = broken,
+                     .coverage = nothing,
+                     .affected = AffectedBy(broken, fabric)},
+                    now);
   ASSERT_EQ(faults.All().size(), 1U);
   EXPECT_EQ(faults.All()[0].affected_size(), 3);
   v1::BlameReport healthy;
   healthy.set_state(v1::BLAME_STATE_HEALTHY);
+  const std::vector<AffectedPorts> none;
   const LocatedFaults::Result unseen = {
-      .located_by = "campaign c2", .report = healthy, .coverage = nothing, .fabric = fabric};
+      .located_by = "campaign c2", .report = healthy, .coverage = nothing, .affected = none};
   (void)faults.Take(unseen, now);
   EXPECT_EQ(faults.All().size(), 1U) << "no probe was run";
   ProbeCoverage all;
@@ -148,7 +152,7 @@ TEST(LocatedFaults, AFaultOfASpineIsAboutAllPortsAndEnds) {
       all.Take(result);
     }
   (void)faults.Take(
-      {.located_by = "campaign c3", .report = healthy, .coverage = all, .fabric = fabric}, now);
+      {.located_by = "campaign c3", .report = healthy, .coverage = all, .affected = {}}, now);
   EXPECT_TRUE(faults.All().empty());
 }
 
@@ -170,8 +174,11 @@ TEST(LocatedFaults, AFaultOfACableIsAboutThePortsUnderItsLeafAndEnds) {
   cable.set_severity(1);
   ProbeCoverage nothing;
   const Moment now{};
-  (void)faults.Take(
-      {.located_by = "campaign c1", .report = broken, .coverage = nothing, .fabric = fabric}, now);
+  (void)faults.Take({.located_by = "campaign c1",
+                     .report = broken,
+                     .coverage = nothing,
+                     .affected = AffectedBy(broken, fabric)},
+                    now);
   ASSERT_EQ(faults.All().size(), 1U);
   const v1::Finding finding = faults.All()[0];
   EXPECT_EQ(finding.affected_size(), 2);
@@ -194,7 +201,7 @@ TEST(LocatedFaults, AFaultOfACableIsAboutThePortsUnderItsLeafAndEnds) {
       all.Take(result);
     }
   (void)faults.Take(
-      {.located_by = "campaign c2", .report = healthy, .coverage = all, .fabric = fabric}, now);
+      {.located_by = "campaign c2", .report = healthy, .coverage = all, .affected = {}}, now);
   EXPECT_TRUE(faults.All().empty());
 }
 

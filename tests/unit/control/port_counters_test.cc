@@ -61,19 +61,26 @@ class PortCountersTest : public ::testing::Test {
     EXPECT_EQ(fleet_.TakeCounters("n1", sample, At(10s)), Status());
   }
 
+  std::vector<blame::PortCounters> Read() {
+    CounterReader reader;
+    while (reader.Continue(fleet_, fabric_)) {
+    }
+    return reader.Take();
+  }
+
   fleet::Fleet fleet_;
   blame::Fabric fabric_;
 };
 
 TEST_F(PortCountersTest, KnowNothingBeforeAWindowHasEnded) {
   Grow(7);
-  EXPECT_TRUE(CountersOf(fleet_, fabric_).empty());
+  EXPECT_TRUE(Read().empty());
 }
 
 TEST_F(PortCountersTest, TellWhatMovedAtPortsThatAreFollowed) {
   Grow(7);
   fleet_.AdvanceRates("n1", At(31s));
-  const auto counters = CountersOf(fleet_, fabric_);
+  const auto counters = Read();
   ASSERT_EQ(counters.size(), 2U) << "of nodes, devices and windows that are there";
   EXPECT_EQ(counters[0].endpoint, 1U);
   ASSERT_EQ(counters[0].increases.size(), 3U) << "bytes are no sign";
@@ -93,7 +100,47 @@ TEST_F(PortCountersTest, SayNothingOfALostNode) {
   Grow(7);
   fleet_.AdvanceRates("n1", At(31s));
   fleet_.MarkLost("n1", "gone", At(32s));
-  EXPECT_TRUE(CountersOf(fleet_, fabric_).empty());
+  EXPECT_TRUE(Read().empty());
+}
+
+TEST_F(PortCountersTest, AreTheSameInParts) {
+  Grow(7);
+  fleet_.AdvanceRates("n1", At(31s));
+  for (std::uint32_t places = 1; places <= 5; ++places) {
+    CounterReader reader;
+    int turns = 1;
+    while (reader.Continue(fleet_, fabric_, places)) {
+      EXPECT_FALSE(reader.done());
+      ++turns;
+    }
+    EXPECT_TRUE(reader.done());
+    EXPECT_EQ(turns, static_cast<int>((5 + places - 1) / places));
+    const std::vector<blame::PortCounters> all = Read();
+    ASSERT_EQ(reader.counters().size(), all.size());
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      EXPECT_EQ(reader.counters()[n].endpoint, all[n].endpoint);
+      EXPECT_EQ(reader.counters()[n].increases.size(), all[n].increases.size());
+    }
+  }
+}
+
+TEST_F(PortCountersTest, LackANodeThatLeavesBetweenTwoParts) {
+  Grow(7);
+  fleet_.AdvanceRates("n1", At(31s));
+  CounterReader reader;
+  ASSERT_TRUE(reader.Continue(fleet_, fabric_, 2));
+  fleet_.Remove("n1");
+  EXPECT_FALSE(reader.Continue(fleet_, fabric_, 100));
+  ASSERT_EQ(reader.counters().size(), 1U) << "read before";
+  EXPECT_EQ(reader.counters()[0].endpoint, 1U);
+}
+
+TEST_F(PortCountersTest, OfNoPlaceAreDoneAtOnce) {
+  fabric_.endpoints.clear();
+  CounterReader reader;
+  EXPECT_FALSE(reader.done());
+  EXPECT_FALSE(reader.Continue(fleet_, fabric_));
+  EXPECT_TRUE(reader.done());
 }
 
 }  // namespace
