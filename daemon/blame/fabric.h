@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -89,7 +90,7 @@ class FabricBuilder {
 
   std::set<std::string> nodes_;  // Of the spec; empty: all
   std::set<std::uint32_t> rails_;
-  std::vector<Entry> entries_;
+  std::deque<Entry> entries_;  // Not a vector, which moves all of them when it grows
   Fabric fabric_;
 };
 

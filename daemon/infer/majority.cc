@@ -136,7 +136,7 @@ v1::DifferingValue DifferingOf(const Counted& counted, const Peer& peer) {
 
 // Counts the members that the expected value applies to. A port can have several readings; it
 // differs if one of them does.
-void Count(const Field& field, const std::vector<Peer>& peers, const std::string& line,
+void Count(const Field& field, const std::deque<Peer>& peers, const std::string& line,
            bool with_tied, ExpectedValue& expected) {
   std::vector<Counted> all;
   for (const PeerGroup& group : field.groups) {
@@ -159,7 +159,7 @@ void Count(const Field& field, const std::vector<Peer>& peers, const std::string
   }
 }
 
-std::string NoMajority(const Field& field, const std::vector<Peer>& peers) {
+std::string NoMajority(const Field& field, const std::deque<Peer>& peers) {
   std::vector<std::string> sides;
   for (const PeerGroup& group : field.groups) {
     if (!group.tied) continue;
@@ -173,7 +173,7 @@ std::string NoMajority(const Field& field, const std::vector<Peer>& peers) {
   return "no majority: " + rules::Listed(sides);
 }
 
-InferredField FieldOf(const std::vector<std::string>& nodes, const std::vector<Peer>& peers,
+InferredField FieldOf(const std::vector<std::string>& nodes, const std::deque<Peer>& peers,
                       std::string_view name, const Field& field) {
   InferredField inferred{.field = name, .of_nodes = field.groups[0].reading->equality->of_nodes};
   if (field.expectations.empty()) {

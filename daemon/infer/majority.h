@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -54,7 +55,7 @@ class FieldValues {
 
   const std::vector<Reading> readings_;
   std::vector<PeerGroups> values_;  // By reading
-  std::vector<Peer> peers_;
+  std::deque<Peer> peers_;          // Not a vector, which moves all of them when it grows
   std::vector<std::string> nodes_;
   std::size_t fabric_ports_ = 0;
   std::set<std::string, std::less<>> texts_;  // That values and groups borrow

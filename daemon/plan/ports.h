@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <set>
 #include <string>
@@ -57,7 +58,8 @@ class PortFinder {
   std::set<std::uint32_t> asked_rails_;
   std::set<std::uint32_t> pkeys_;  // That the probes need, without bit 15
   std::set<std::string> nodes_;    // All
-  std::vector<Found> found_;       // All ports with a rail
+  // All ports with a rail. Not a vector: it would move all of them in the turn in which it grows.
+  std::deque<Found> found_;
 };
 
 }  // namespace fabric::plan
