@@ -25,6 +25,7 @@ Evaluator::Evaluator(const profile::Profile& profile, std::span<const rules::Nod
 void Evaluator::SetPolicy(const profile::Profile& profile,
                           std::span<const rules::NodeRule> custom_rules,
                           std::set<std::string> nodes) {
+  if (engine_->viewed()) earlier_.push_back(std::move(engine_));
   engine_ = MakeEngine(profile, custom_rules);
   PutReported();
   if (subnets_) engine_->PutSubnets(subnet_findings_, subnets_->counts.pass());
@@ -80,6 +81,7 @@ bool Evaluator::Settled(Moment now) const {
 }
 
 bool Evaluator::Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
+  std::erase_if(earlier_, [](const auto& engine) { return !engine->viewed(); });
   if (findings.busy()) return Advance(fleet, findings, now);
   if (changed_.empty() && !reported_changed_) return false;
   if (!Settled(now) || now.steady - evaluated_at_ < kEvaluateEvery) return false;
@@ -99,13 +101,11 @@ bool Evaluator::Advance(const fleet::Fleet& fleet, FindingRegistry& findings, Mo
   return true;
 }
 
-rules::Evaluation Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings,
-                                         Moment now) {
+rules::EvaluationView Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings,
+                                             Moment now) {
   while (Advance(fleet, findings, now)) {
   }
-  rules::Evaluation evaluation = engine_->All();
-  evaluation.coverage = engine_->CoverageOf(evaluation);
-  return evaluation;
+  return engine_->View();
 }
 
 // Records change in place, so the engine must take every changed one before it evaluates. Awaited

@@ -61,8 +61,9 @@ class Evaluator {
   static constexpr std::size_t kNodesOfLastStep = 8;
   bool Advance(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
   // All verdicts on the fleet as it is now: does what Advance has left. Updates `findings` only
-  // when settled.
-  rules::Evaluation EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+  // when settled. The view must end in a turn.
+  rules::EvaluationView EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings,
+                                    Moment now);
   // What the verdicts on these nodes cover, as of the last evaluation. No value: none is judged.
   std::optional<v1::Coverage> CoverageOf(const std::set<std::string>& nodes) const {
     return engine_->CoverageOf(nodes);
@@ -75,9 +76,10 @@ class Evaluator {
   void Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
 
   std::unique_ptr<rules::Engine> engine_;
-  std::vector<v1::Finding> located_;          // As in the engine
-  std::vector<v1::Finding> own_;              // As in the engine
-  std::vector<v1::Finding> subnet_findings_;  // As in the engine
+  std::vector<std::unique_ptr<rules::Engine>> earlier_;  // Of other policies, while they have views
+  std::vector<v1::Finding> located_;                     // As in the engine
+  std::vector<v1::Finding> own_;                         // As in the engine
+  std::vector<v1::Finding> subnet_findings_;             // As in the engine
   std::set<std::string> changed_;
   std::set<std::string> to_put_;  // Of these, those that the engine has in an older state
   std::optional<subnet::Evaluation> subnets_;

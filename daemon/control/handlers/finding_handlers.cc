@@ -1,6 +1,8 @@
 // Handlers about rules, findings and silences.
+#include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -158,44 +160,83 @@ Status ListRules(State& state, const v1::ListRulesRequest&, v1::ListRulesRespons
 }
 
 // Without files of a subnet, its checks do not apply. The engine counts the reasons of UNKNOWN.
-void AddSubnets(const State& state, v1::Coverage& coverage) {
+void AddSubnets(const v1::Coverage& more, v1::Coverage& coverage) {
   const auto checks = static_cast<std::uint32_t>(subnet::AllChecks().size());
-  const auto& subnets = state.evaluator.subnets();
-  const v1::Coverage more = subnets ? subnets->coverage : v1::Coverage();
   coverage.set_rules_judged(coverage.rules_judged() + more.rules_judged());
   coverage.set_rules_not_applicable(coverage.rules_not_applicable() + checks - more.rules_judged());
   coverage.mutable_judged()->MergeFrom(more.judged());
 }
 
-// Findings as people know them: with acknowledgements and silences.
-rules::Evaluation EvaluateNow(State& state, v1::ValidateResponse& response, Moment now) {
-  rules::Evaluation evaluation = state.evaluator.EvaluateAll(state.fleet, state.findings, now);
-  AddSubnets(state, evaluation.coverage);
-  const auto& open = state.findings.open();
-  for (v1::Finding& finding : evaluation.findings)
-    if (const auto known = open.find(finding.id()); known != open.end()) finding = known->second;
-  for (const auto& [name, record] : state.fleet.nodes()) {
-    if (record.known()) continue;
-    v1::UnjudgedNode& node = *response.add_not_judged();
-    node.set_name(name);
-    node.set_reason(UnjudgedReason(record));
+// All verdicts at one time. Ends in a turn of its own, as the view must.
+class FleetVerdicts {
+ public:
+  explicit FleetVerdicts(const StateTurns& turns) : turns_(turns) {}
+  ~FleetVerdicts() {
+    turns_.In([&](State&) {
+      view_.reset();
+      return true;
+    });
   }
-  response.set_nodes(static_cast<std::uint32_t>(state.evaluator.nodes()));
-  response.set_rules(static_cast<std::uint32_t>(RuleInfos(state.options).size()));
-  return evaluation;
+  FleetVerdicts(const FleetVerdicts&) = delete;
+  FleetVerdicts& operator=(const FleetVerdicts&) = delete;
+
+  // Within a turn.
+  void Read(State& state, v1::ValidateResponse& response, Moment now) {
+    view_.emplace(state.evaluator.EvaluateAll(state.fleet, state.findings, now));
+    if (const auto& subnets = state.evaluator.subnets()) subnets_ = subnets->coverage;
+    for (const auto& [name, record] : state.fleet.nodes()) {
+      if (record.known()) continue;
+      v1::UnjudgedNode& node = *response.add_not_judged();
+      node.set_name(name);
+      node.set_reason(UnjudgedReason(record));
+    }
+    response.set_nodes(static_cast<std::uint32_t>(state.evaluator.nodes()));
+    response.set_rules(static_cast<std::uint32_t>(RuleInfos(state.options).size()));
+  }
+  // Without the state.
+  rules::Evaluation Copy() const {
+    rules::Evaluation evaluation = rules::Copy(*view_);
+    AddSubnets(subnets_, evaluation.coverage);
+    return evaluation;
+  }
+
+ private:
+  const StateTurns& turns_;
+  std::optional<rules::EvaluationView> view_;
+  v1::Coverage subnets_;
+};
+
+// As people know them: with acknowledgements and silences. A finding that is resolved meanwhile
+// stays as it was judged.
+void ShowAsKnown(const StateTurns& turns, std::vector<v1::Finding>& findings) {
+  constexpr std::size_t kFindingsOfTurn = 256;
+  for (std::size_t next = 0; next < findings.size();)
+    turns.In([&](State& state) {
+      const auto& open = state.findings.open();
+      for (const std::size_t end = std::min(findings.size(), next + kFindingsOfTurn); next < end;
+           ++next)
+        if (const auto known = open.find(findings[next].id()); known != open.end())
+          findings[next] = known->second;
+      return true;
+    });
 }
 
 Status Validate(const StateTurns& turns, const v1::ValidateRequest&, v1::ValidateResponse& response,
                 Moment now) {
-  // Agents report meanwhile: the last turn does what is left.
+  // Agents report meanwhile: the last of these turns does what is left.
   constexpr int kTurnsMax = 10'000;
   for (int turn = 0; turn < kTurnsMax; ++turn)
     if (!turns.In([&](State& state) {
           return state.evaluator.Advance(state.fleet, state.findings, now);
         }))
       break;
-  rules::Evaluation evaluation =
-      turns.In([&](State& state) { return EvaluateNow(state, response, now); });
+  FleetVerdicts verdicts(turns);
+  turns.In([&](State& state) {
+    verdicts.Read(state, response, now);
+    return true;
+  });
+  rules::Evaluation evaluation = verdicts.Copy();
+  ShowAsKnown(turns, evaluation.findings);
   *response.mutable_counts() = evaluation.counts;
   *response.mutable_coverage() = std::move(evaluation.coverage);
   std::map<std::tuple<int, std::string, std::string_view, std::string_view>, v1::Finding*> ordered;

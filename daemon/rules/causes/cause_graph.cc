@@ -331,15 +331,22 @@ std::set<std::string> CauseGraph::Settle() {
   return changed;
 }
 
-void CauseGraph::Mark(v1::Finding& finding) const {
-  if (const auto at = entries_.find(finding.id()); at != entries_.end() && !at->second.root.empty())
-    finding.set_explained_by(at->second.root);
-  const auto explained = effects_by_root_.find(finding.id());
-  if (explained == effects_by_root_.end()) return;
-  for (const std::string& id : explained->second) {
-    finding.add_explains(id);
-    finding.set_severity(std::max(finding.severity(), entries_.at(id).severity));
+CauseGraph::Marks CauseGraph::MarksOf(const std::string& id) const {
+  Marks marks;
+  if (const auto at = entries_.find(id); at != entries_.end()) marks.explained_by = at->second.root;
+  const auto explained = effects_by_root_.find(id);
+  if (explained == effects_by_root_.end()) return marks;
+  for (const std::string& effect : explained->second) {
+    marks.explains.push_back(effect);
+    marks.severity_min = std::max(marks.severity_min, entries_.at(effect).severity);
   }
+  return marks;
+}
+
+void CauseGraph::Marks::Set(v1::Finding& finding) const {
+  if (!explained_by.empty()) finding.set_explained_by(explained_by);
+  for (const std::string& id : explains) finding.add_explains(id);
+  finding.set_severity(std::max(finding.severity(), severity_min));
 }
 
 }  // namespace fabric::rules

@@ -44,7 +44,16 @@ class CauseGraph {
   std::set<std::string> Settle();
   // Sets `explained_by`, the first cause of the chain, and `explains`. A finding that explains a
   // more severe one gets its severity.
-  void Mark(v1::Finding& finding) const;
+  void Mark(v1::Finding& finding) const { MarksOf(finding.id()).Set(finding); }
+  // The same for a copy that is made later.
+  struct Marks {
+    void Set(v1::Finding& finding) const;
+
+    std::string explained_by = {};  // Empty: stays
+    std::vector<std::string> explains = {};
+    v1::Severity severity_min = v1::SEVERITY_UNSPECIFIED;
+  };
+  Marks MarksOf(const std::string& id) const;
 
  private:
   // Role of a rule in the table of cause rules.

@@ -23,6 +23,18 @@ bool HasSameText(v1::Finding a, v1::Finding b) {
 
 }  // namespace
 
+std::vector<v1::Finding> FindingsView::Copy() const {
+  std::vector<const Seen*> sorted;
+  sorted.reserve(seen_.size());
+  for (const Seen& seen : seen_) sorted.push_back(&seen);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Seen* a, const Seen* b) { return a->finding->id() < b->finding->id(); });
+  std::vector<v1::Finding> findings;
+  findings.reserve(sorted.size());
+  for (const Seen* const seen : sorted) seen->marks.Set(findings.emplace_back(*seen->finding));
+  return findings;
+}
+
 void FindingAggregator::Put(const fleet::NodeView& node) {
   NoteChange(node.node->name, ports_.Put(node));
 }
@@ -110,13 +122,13 @@ void FindingAggregator::ReleaseMember(KeyedSimilar& similar, const std::string& 
 
 void FindingAggregator::Enter(const std::string& id, Entry& entry) {
   if (causes_.HasCause(id)) return;
-  std::string key = SimilarityKey(entry.finding);
+  std::string key = SimilarityKey(*entry.finding);
   if (key.empty()) return;
   KeyedSimilar& similar = *similar_.try_emplace(std::move(key)).first;
   auto& [subject, members, affected, aggregates] = similar.second;
-  subject = entry.finding.subject().scope();
+  subject = entry.finding->subject().scope();
   Member& member = members[id];
-  member = {.location = ports_.LocationOf(entry.finding)};
+  member = {.location = ports_.LocationOf(*entry.finding)};
   const Location& location = member.location;
   if (members.size() == 2) repeated_.insert(&similar);
   for (const Scope& scope : location.scopes) {
@@ -164,15 +176,15 @@ bool FindingAggregator::UpdateInPlace(const std::string& id, Entry& entry, v1::F
   const Member& member = similar.members.at(id);
   const Location now = ports_.LocationOf(finding);
   if (member.location.scopes != now.scopes || member.location.up != now.up) return false;
-  finding.set_explained_by(entry.finding.explained_by());
+  finding.set_explained_by(entry.finding->explained_by());
   if (member.aggregate) {
     const Scope& scope = member.location.scopes[*member.aggregate];
     const std::string& aggregate = similar.aggregates.at(scope).finding;
-    const bool is_first = !aggregate.empty() && findings_.at(aggregate).finding.explains(0) == id;
-    if (is_first || !HasSameText(entry.finding, finding))
+    const bool is_first = !aggregate.empty() && findings_.at(aggregate).finding->explains(0) == id;
+    if (is_first || !HasSameText(*entry.finding, finding))
       changed_aggregates_.emplace(entry.similar->first, scope);
   }
-  entry.finding.Swap(&finding);
+  Replace(entry, std::make_unique<v1::Finding>(std::move(finding)));
   return true;
 }
 
@@ -180,7 +192,7 @@ bool FindingAggregator::UpdateInPlace(const std::string& id, Entry& entry, v1::F
 void FindingAggregator::UpdateLocations() {
   for (const std::string& node : std::exchange(changed_nodes_, {})) {
     for (const std::string& id : causes_.On(node)) {
-      const v1::Finding& finding = findings_.at(id).finding;
+      const v1::Finding& finding = *findings_.at(id).finding;
       causes_.Found(finding, ports_.PlaceOf(finding));
     }
     const auto on_node = ids_by_node_.find(node);
@@ -197,17 +209,36 @@ void FindingAggregator::UpdateLocations() {
   for (KeyedSimilar* const similar : repeated_) UpdateAggregates(*similar, scopes);
 }
 
+v1::Finding& FindingAggregator::Changeable(Entry& entry) {
+  if (views_ > 0) Replace(entry, std::make_unique<v1::Finding>(*entry.finding));
+  return *entry.finding;
+}
+
+// Keeps the old finding while a view may read it.
+void FindingAggregator::Replace(Entry& entry, std::unique_ptr<v1::Finding> finding) {
+  entry.finding.swap(finding);
+  if (views_ > 0 && finding != nullptr) replaced_.push_back(std::move(finding));
+}
+
+void FindingAggregator::EndView() {
+  if (--views_ == 0) replaced_.clear();
+}
+
+FindingsView::~FindingsView() {
+  if (of_ != nullptr) of_->EndView();
+}
+
 void FindingAggregator::SetExplainedBy(const std::string& id, const std::string& by) {
   causes_.Grouped(id, by);
-  v1::Finding& finding = findings_.at(id).finding;
-  if (finding.explained_by() == by) return;
-  finding.set_explained_by(by);
+  Entry& entry = findings_.at(id);
+  if (entry.finding->explained_by() == by) return;
+  Changeable(entry).set_explained_by(by);
   changed_.insert(id);
 }
 
 void FindingAggregator::Build(const Scope& scope, Aggregate& aggregate) {
   std::vector<const v1::Finding*> members;
-  for (const std::string& id : aggregate.members) members.push_back(&findings_.at(id).finding);
+  for (const std::string& id : aggregate.members) members.push_back(findings_.at(id).finding.get());
   v1::Subject subject;
   subject.set_scope(scope.kind);
   subject.set_node(scope.node);
@@ -217,7 +248,7 @@ void FindingAggregator::Build(const Scope& scope, Aggregate& aggregate) {
   aggregate.finding = finding.id();
   for (const std::string& id : aggregate.members) SetExplainedBy(id, aggregate.finding);
   changed_.insert(aggregate.finding);
-  findings_[aggregate.finding].finding.Swap(&finding);
+  Replace(findings_[aggregate.finding], std::make_unique<v1::Finding>(std::move(finding)));
 }
 
 void FindingAggregator::RebuildAggregates() {
@@ -226,7 +257,10 @@ void FindingAggregator::RebuildAggregates() {
   for (const auto& [key, scope] : changed) {
     const std::string id = std::exchange(similar_.at(key).aggregates.at(scope).finding, {});
     if (id.empty()) continue;
-    findings_.erase(id);
+    if (const auto known = findings_.find(id); known != findings_.end()) {
+      Replace(known->second, nullptr);
+      findings_.erase(known);
+    }
     changed_.insert(id);
   }
   for (const auto& [key, scope] : changed) {
@@ -260,6 +294,7 @@ void FindingAggregator::TakeGone(const std::string& id) {
   const auto known = findings_.find(id);
   if (known == findings_.end()) return;
   Leave(id, known->second);
+  Replace(known->second, nullptr);
   findings_.erase(known);
 }
 
@@ -271,7 +306,7 @@ void FindingAggregator::TakeFound(v1::Finding& finding) {
   if (UpdateInPlace(id, entry, finding)) return;
   Leave(id, entry);
   causes_.Grouped(id, {});  // Until its aggregate is built
-  entry.finding.Swap(&finding);
+  Replace(entry, std::make_unique<v1::Finding>(std::move(finding)));
   Enter(id, entry);
 }
 
@@ -294,7 +329,7 @@ Delta FindingAggregator::News() {
       delta.gone.push_back(id);
       continue;
     }
-    delta.found.push_back(found->second.finding);
+    delta.found.push_back(*found->second.finding);
     causes_.Mark(delta.found.back());
   }
   return delta;
@@ -303,25 +338,28 @@ Delta FindingAggregator::News() {
 std::vector<v1::Finding> FindingAggregator::About(const std::set<std::string>& nodes) const {
   std::vector<v1::Finding> about;
   for (const auto& [id, entry] : findings_)
-    if (!entry.finding.common_cause() &&
-        std::ranges::any_of(entry.finding.affected(), [&](const v1::Subject& subject) {
+    if (!entry.finding->common_cause() &&
+        std::ranges::any_of(entry.finding->affected(), [&](const v1::Subject& subject) {
           return nodes.contains(subject.node());
         }))
-      about.push_back(entry.finding);
+      about.push_back(*entry.finding);
   return about;
 }
 
-Evaluation FindingAggregator::All() const {
+Evaluation FindingAggregator::All() {
   Evaluation all;
   all.counts = counts_;
-  all.findings.reserve(findings_.size());
-  for (const auto& [id, entry] : findings_) {
-    all.findings.push_back(entry.finding);
-    causes_.Mark(all.findings.back());
-  }
-  std::sort(all.findings.begin(), all.findings.end(),
-            [](const v1::Finding& a, const v1::Finding& b) { return a.id() < b.id(); });
+  all.findings = View().Copy();
   return all;
+}
+
+FindingsView FindingAggregator::View() {
+  FindingsView view(*this);
+  ++views_;
+  view.seen_.reserve(findings_.size());
+  for (const auto& [id, entry] : findings_)
+    view.seen_.push_back({.finding = entry.finding.get(), .marks = causes_.MarksOf(id)});
+  return view;
 }
 
 }  // namespace fabric::rules

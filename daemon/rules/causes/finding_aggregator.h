@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,6 +26,32 @@
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
+
+class FindingAggregator;
+
+// All findings at one time, without copies: to copy thousands takes long. Other threads may read it
+// while the aggregator changes; it must end where the aggregator is used, and before it.
+class FindingsView {
+ public:
+  FindingsView(FindingsView&& other) noexcept
+      : of_(std::exchange(other.of_, nullptr)), seen_(std::move(other.seen_)) {}
+  FindingsView& operator=(FindingsView&&) = delete;
+  ~FindingsView();
+
+  // Copies, sorted by id.
+  std::vector<v1::Finding> Copy() const;
+
+ private:
+  friend class FindingAggregator;
+  struct Seen {
+    const v1::Finding* finding;
+    CauseGraph::Marks marks;
+  };
+  explicit FindingsView(FindingAggregator& of) : of_(&of) {}
+
+  FindingAggregator* of_;
+  std::vector<Seen> seen_;
+};
 
 // Not thread-safe. Memory grows with nodes and findings. A change of a finding costs the same in
 // any fleet, except for the findings that have a cause in common with it.
@@ -42,7 +69,11 @@ class FindingAggregator {
   // Changes since the last call, aggregates included.
   Delta News();
   // All findings. Does not affect News().
-  Evaluation All() const;
+  Evaluation All();
+  // The same in two steps, of which only the first needs the aggregator.
+  FindingsView View();
+  bool viewed() const { return views_ > 0; }
+  const v1::VerdictCounts& counts() const { return counts_; }
   // Findings about these nodes, without aggregates and causes.
   std::vector<v1::Finding> About(const std::set<std::string>& nodes) const;
 
@@ -72,10 +103,14 @@ class FindingAggregator {
   using SimilarByKey = std::map<std::string, Similar>;  // By SimilarityKey()
   using KeyedSimilar = SimilarByKey::value_type;
   struct Entry {
-    v1::Finding finding;
-    KeyedSimilar* similar = nullptr;  // nullptr: not aggregated
+    std::unique_ptr<v1::Finding> finding = nullptr;  // A view may read it: see Changeable()
+    KeyedSimilar* similar = nullptr;                 // nullptr: not aggregated
   };
 
+  friend class FindingsView;
+  v1::Finding& Changeable(Entry& entry);
+  void Replace(Entry& entry, std::unique_ptr<v1::Finding> finding);
+  void EndView();
   void TakeGone(const std::string& id);
   void TakeFound(v1::Finding& finding);
   void Enter(const std::string& id, Entry& entry);
@@ -103,6 +138,9 @@ class FindingAggregator {
   SimilarByKey similar_;
   std::unordered_set<KeyedSimilar*> repeated_;                          // With at least two members
   std::unordered_map<std::string, std::set<std::string>> ids_by_node_;  // Of members
+
+  std::size_t views_ = 0;
+  std::vector<std::unique_ptr<v1::Finding>> replaced_;  // That views may read
 
   // Changes that Take() has to process.
   std::unordered_set<Scope, HashScope> changed_scopes_;         // By ports

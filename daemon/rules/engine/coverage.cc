@@ -34,18 +34,15 @@ bool Concerns(int field, const CoverageFacts& kinds) {
   return kinds.ports;
 }
 
-void AddMissingExpectations(const CoverageFacts& facts, v1::Coverage& coverage) {
+void AddMissingExpectations(CoverageFacts facts, v1::Coverage& coverage) {
   std::set<int> missing;
   for (const Rule* const rule : AllRules()) {
     if (rule->reported) continue;  // Its expectations have defaults.
     for (const int field : rule->profile)
       if (Concerns(field, facts)) missing.insert(field);
   }
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  for (const fleet::Expectation* const expectation : facts.expectations) {
-    Expectations::GetReflection()->ListFields(expectation->values, &fields);
-    for (const auto* const field : fields) missing.erase(field->number());
-  }
+  ReadExpectations(facts);
+  for (const int field : facts.expected) missing.erase(field);
   for (const int field : missing)
     coverage.add_expectations_missing(
         std::string(Expectations::descriptor()->FindFieldByNumber(field)->name()));
@@ -107,6 +104,15 @@ std::size_t NumberOf(const Rule& rule) {
   return static_cast<std::size_t>(std::ranges::find(rules, &rule) - rules.begin());
 }
 
+void ReadExpectations(CoverageFacts& facts) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  for (const fleet::Expectation* const expectation : facts.expectations) {
+    Expectations::GetReflection()->ListFields(expectation->values, &fields);
+    for (const auto* const field : fields) facts.expected.insert(field->number());
+  }
+  facts.expectations.clear();
+}
+
 v1::Coverage Summarize(CoverageFacts facts, const std::vector<v1::Finding>& findings,
                        const std::set<std::string>& nodes) {
   std::set<std::string_view> with_findings;
@@ -125,7 +131,7 @@ v1::Coverage Summarize(CoverageFacts facts, const std::vector<v1::Finding>& find
   }
   std::sort(coverage.mutable_judged()->begin(), coverage.mutable_judged()->end());
   AddReasons(findings, nodes, coverage);
-  AddMissingExpectations(facts, coverage);
+  AddMissingExpectations(std::move(facts), coverage);
   return coverage;
 }
 

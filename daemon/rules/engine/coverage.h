@@ -29,7 +29,11 @@ struct CoverageFacts {
   bool gpus = false;
   bool rates = false;
   std::set<const fleet::Expectation*> expectations;
+  std::set<int> expected;  // Fields of v1::Expectations, in addition
 };
+
+// Replaces the expectations, which belong to the engine, by their fields.
+void ReadExpectations(CoverageFacts& facts);
 
 // `findings`: FAIL and UNKNOWN. Their rules have judged, too. `nodes`: counts only these nodes in
 // the reasons; empty: all.

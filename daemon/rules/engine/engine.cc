@@ -203,19 +203,29 @@ Delta Engine::Take() {
   return aggregator_.News();
 }
 
-Evaluation Engine::All() {
-  Judge();
-  return aggregator_.All();
+Evaluation Copy(const EvaluationView& view) {
+  Evaluation evaluation;
+  evaluation.counts = view.counts;
+  evaluation.findings = view.findings.Copy();
+  evaluation.coverage = Summarize(view.facts, evaluation.findings);
+  return evaluation;
 }
 
-v1::Coverage Engine::CoverageOf(const Evaluation& evaluation) const {
+Evaluation Engine::All() {
+  return Copy(View());
+}
+
+EvaluationView Engine::View() {
+  Judge();
   CoverageFacts facts = coverage_.OfAll();
   peers_.AddPassing(facts.judged);
   uniqueness_.AddPassing(facts.judged);
   lldp_.AddPassing(facts.judged);
   cabling_.AddPassing(facts.judged);
   facts.judged |= single_node_passing_;
-  return Summarize(std::move(facts), evaluation.findings);
+  ReadExpectations(facts);
+  return {
+      .counts = aggregator_.counts(), .findings = aggregator_.View(), .facts = std::move(facts)};
 }
 
 std::optional<v1::Coverage> Engine::CoverageOf(const std::set<std::string>& nodes) const {
@@ -240,9 +250,7 @@ Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own
   Engine engine;
   for (const NodeRule& rule : own) engine.AddNodeRule(rule);
   for (const fleet::NodeView& node : fleet.nodes()) engine.Put(node);
-  Evaluation evaluation = engine.All();
-  evaluation.coverage = engine.CoverageOf(evaluation);
-  return evaluation;
+  return engine.All();
 }
 
 }  // namespace fabric::rules

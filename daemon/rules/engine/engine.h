@@ -27,6 +27,16 @@
 
 namespace fabric::rules {
 
+// All verdicts at one time, without copies of the findings. Other threads may read it while the
+// engine changes; it must end where the engine is used, and before it.
+struct EvaluationView {
+  v1::VerdictCounts counts;
+  FindingsView findings;
+  CoverageFacts facts;
+};
+// Takes long with thousands of findings.
+Evaluation Copy(const EvaluationView& view);
+
 class Engine {
  public:
   explicit Engine(profile::Profile profile = {});
@@ -54,12 +64,13 @@ class Engine {
 
   // Changes since the last call.
   Delta Take();
-  // All findings. Does not affect Take(). Without the coverage.
+  // All findings. Does not affect Take(). With the coverage.
   Evaluation All();
-  // What the verdicts of All() cover.
-  v1::Coverage CoverageOf(const Evaluation& evaluation) const;
-  // What the verdicts on these nodes cover, as of the last All() or Take(). Reads no record. No
-  // value when none of the nodes is judged.
+  // All verdicts, with the coverage in their copy.
+  EvaluationView View();
+  bool viewed() const { return aggregator_.viewed(); }  // A view has not ended.
+  // What the verdicts on these nodes cover, as of the last All(), View() or Take(). Reads no
+  // record. No value when none of the nodes is judged.
   std::optional<v1::Coverage> CoverageOf(const std::set<std::string>& nodes) const;
 
   // Number of nodes that are judged.

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/testing/control_world.h"
+#include "tests/testing/nodes.h"
 
 namespace fabric::control {
 namespace {
@@ -132,6 +136,138 @@ TEST(ControllerTurns, ShortOnesAreNotReported) {
       {.on_long_turn = [&](const LongTurn&) { ++reported; }, .turn_clock = &quick});
   world.ConnectNodes(1);
   EXPECT_EQ(reported, 0);
+}
+
+// Calls `act` before each turn of others, without the lock: a turn looks at the clock when it is
+// requested, when it begins and when it ends.
+class ActsBetweenTurns final : public Clock {
+ public:
+  std::function<void(int turn)> act;
+
+  Moment Now() const override {
+    if (acting_ || !act) return {};
+    if (looks_++ % 3 == 0) {
+      acting_ = true;
+      act(looks_ / 3);
+      acting_ = false;
+    }
+    return {};
+  }
+
+ private:
+  mutable int looks_ = 0;
+  mutable bool acting_ = false;
+};
+
+v1::NodeSnapshot FaultyNode() {
+  v1::NodeSnapshot node = testing::RoceNode({.number = 3, .rails = 2});
+  testing::LinkDown(node, 0);
+  return node;
+}
+
+// Whenever the fault is repaired, the answer is complete: with the fault or without.
+TEST(ControllerTurns, ValidateAnswersForOneTime) {
+  std::set<std::uint32_t> seen;
+  for (int when = 0; when < 20; ++when) {
+    SCOPED_TRACE(when);
+    ActsBetweenTurns between;
+    testing::ControlWorld world({.turn_clock = &between});
+    world.ConnectNodes(4);
+    ASSERT_TRUE(world.agents.SendSnapshot(FaultyNode()).ok());
+    world.agents.Advance(1s);
+    const std::size_t open = world.OpenFindings().size();
+    ASSERT_GT(open, 0U);
+    between.act = [&](int turn) {
+      if (turn != when) return;
+      ASSERT_TRUE(world.agents.SendSnapshot(testing::RoceNode({.number = 3, .rails = 2})).ok());
+      world.agents.Advance(1s);
+    };
+    v1::ValidateResponse response;
+    ASSERT_TRUE(world.controller->Call(v1::ValidateRequest(), response, world.agents.now()).ok());
+    between.act = {};
+    const auto found = static_cast<std::uint32_t>(response.findings_size());
+    EXPECT_EQ(response.counts().fail() + response.counts().unknown(), found);
+    EXPECT_TRUE(found == 0 || found == open) << found;
+    EXPECT_EQ(response.nodes(), 4U);
+    seen.insert(found);
+  }
+  EXPECT_EQ(seen.size(), 2U) << "the fault was repaired before and after the verdicts";
+}
+
+TEST(ControllerTurns, ValidateShowsAcknowledgementsOfItsLastTurns) {
+  int shown = 0;
+  for (int when = 0; when < 10; ++when) {
+    ActsBetweenTurns between;
+    testing::ControlWorld world({.turn_clock = &between});
+    world.ConnectNodes(4);
+    ASSERT_TRUE(world.agents.SendSnapshot(FaultyNode()).ok());
+    world.agents.Advance(1s);
+    v1::ListFindingsResponse open;
+    ASSERT_TRUE(world.controller->Call(v1::ListFindingsRequest(), open, world.agents.now()).ok());
+    between.act = [&](int turn) {
+      if (turn != when) return;
+      v1::AcknowledgeFindingRequest request;
+      request.set_id(open.findings(0).id());
+      request.set_author("ops");
+      request.set_note("known");
+      v1::Finding finding;
+      ASSERT_TRUE(world.controller->Call(request, finding, world.agents.now()).ok());
+    };
+    v1::ValidateResponse response;
+    ASSERT_TRUE(world.controller->Call(v1::ValidateRequest(), response, world.agents.now()).ok());
+    between.act = {};
+    ASSERT_EQ(response.findings_size(), open.findings_size());
+    EXPECT_EQ(response.findings(0).id(), open.findings(0).id());
+    shown += response.findings(0).has_acknowledged() ? 1 : 0;
+  }
+  EXPECT_GT(shown, 1) << "also between the verdicts and the last turn";
+}
+
+// The verdicts of Validate are those by the profile of their time.
+TEST(ControllerTurns, ValidateAnswersWhenThePolicyChangesMeanwhile) {
+  for (int when = 0; when < 10; ++when) {
+    SCOPED_TRACE(when);
+    ActsBetweenTurns between;
+    testing::ControlWorld world({.turn_clock = &between});
+    world.ConnectNodes(4);
+    ASSERT_TRUE(world.agents.SendSnapshot(FaultyNode()).ok());
+    world.agents.Advance(1s);
+    const std::size_t open = world.OpenFindings().size();
+    between.act = [&](int turn) {
+      if (turn != when) return;
+      world.controller->SetPolicy({}, world.agents.now());
+      world.agents.Advance(1s);
+    };
+    v1::ValidateResponse response;
+    ASSERT_TRUE(world.controller->Call(v1::ValidateRequest(), response, world.agents.now()).ok());
+    between.act = {};
+    EXPECT_EQ(static_cast<std::size_t>(response.findings_size()), open);
+    world.agents.Advance(1s);
+    EXPECT_EQ(world.OpenFindings().size(), open);
+  }
+}
+
+// Nodes are read in several turns.
+TEST(ControllerTurns, ACampaignStartsWhenANodeLeavesMeanwhile) {
+  for (int when = 0; when < 8; ++when) {
+    SCOPED_TRACE(when);
+    ActsBetweenTurns between;
+    testing::ControlWorld world({.turn_clock = &between});
+    world.ConnectNodes(6);
+    between.act = [&](int turn) {
+      if (turn != when) return;
+      world.agents.Disconnect("n5", "gone");
+      v1::DeleteNodeRequest request;
+      request.set_name("n5");
+      v1::NodeSummary removed;
+      ASSERT_TRUE(world.controller->Call(request, removed, world.agents.now()).ok());
+    };
+    const std::string id = world.StartCampaign();
+    between.act = {};
+    const v1::Campaign campaign = world.Finish(id);
+    EXPECT_EQ(campaign.state(), v1::CAMPAIGN_STATE_DONE);
+    EXPECT_GT(campaign.probes_ok(), 0U);
+  }
 }
 
 }  // namespace

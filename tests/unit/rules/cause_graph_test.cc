@@ -73,12 +73,12 @@ class CauseGraphTest : public ::testing::Test {
   void Take(std::vector<v1::Finding> found, std::vector<std::string> gone = {}) {
     grouping.Take({.counts = {}, .found = std::move(found), .gone = std::move(gone)});
   }
-  v1::Finding Known(const std::string& id) const {
+  v1::Finding Known(const std::string& id) {
     for (const v1::Finding& finding : grouping.All().findings)
       if (finding.id() == id) return finding;
     return {};
   }
-  std::string CauseOf(const std::string& id) const { return Known(id).explained_by(); }
+  std::string CauseOf(const std::string& id) { return Known(id).explained_by(); }
 
   profile::Profile profile;
   fleet::ExpectationTable expectations;

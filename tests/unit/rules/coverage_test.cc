@@ -124,7 +124,7 @@ TEST(Coverage, CountsARuleOfOneNodeWherePassesAreLeft) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);
     const EngineOfNodes fleet(RandomFleet(4, random));
-    const v1::Coverage coverage = fleet.engine.CoverageOf(fleet.all);
+    const v1::Coverage& coverage = fleet.all.coverage;
     const std::set<std::string> judged(coverage.judged().begin(), coverage.judged().end());
     std::set<std::string> with_findings;
     for (const v1::Finding& finding : fleet.all.findings) with_findings.insert(finding.rule());
