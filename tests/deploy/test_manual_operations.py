@@ -81,6 +81,7 @@ class TestOperations(ManualTest):
                      "sudo systemd-sysusers": SYSTEMD, "sudo systemctl": SYSTEMD,
                      "sudo chown": "needs the group fabric-tls",
                      "fabricctl join-": run_by("tests/running/test_access_docs.py"),
+                     "fabricctl support-bundle": run_by("tests/running/test_secrets.py"),
                      "fabricd --grpc=": high_availability, "fabricd --state=": high_availability},
             before={"fabricctl node label --nodes": lambda: self.label(
                         "--nodes", "gpu-[001-002]", "spare="),
