@@ -19,6 +19,7 @@
 #include "base/tls/grpc_channel.h"
 #include "base/tls/handshake.h"
 #include "base/tls/openssl.h"
+#include "base/wrong_port.h"
 #include "fabric/v1/fabric.grpc.pb.h"
 #include "proto/kept_events.h"
 #include "proto/not_leading.h"
@@ -37,9 +38,8 @@ std::string TimeText(Duration duration) {
 // The last part of a gRPC message such as "failed to connect to all addresses; last error: UNKNOWN:
 // ipv4:127.0.0.1:9: Failed to connect to remote host: Connection refused".
 std::string Cause(const std::string& message) {
-  if (message.find("http1.x server") != std::string::npos ||
-      message.find("ALPN") != std::string::npos)
-    return "this is a port of HTTP, as of REST (9419); expected the port of gRPC (9418)";
+  if (const std::string_view cause = WrongPortCause(message); !cause.empty())
+    return std::string(cause);
   const std::size_t colon = message.rfind(": ");
   std::string cause = colon == std::string::npos ? message : message.substr(colon + 2);
   if (cause.size() > 1 && std::islower(static_cast<unsigned char>(cause[1])) != 0)

@@ -130,8 +130,9 @@ class RedactedLine {
     if (quoted) end = std::min(line_.find(quote, value), line_.size());
     if (LowerOf(line_.substr(value, end - value)) == "bearer")
       end = EndOfValue(line_, std::min(end + 1, line_.size()));
+    if (end == value) return;
     const bool path = line_[value] == '/' && (name.ends_with("file") || name.ends_with("tokens"));
-    if (end == value || path || line_[value] == '#') return;
+    if (path || line_[value] == '#') return;
     Take(value);
     Remove(end);
   }

@@ -11,6 +11,7 @@
 #include "agents/session/outbox.h"
 #include "base/text.h"
 #include "base/tls/grpc_channel.h"
+#include "base/wrong_port.h"
 #include "fabric/v1/agent.pb.h"
 #include "proto/wire_check.h"
 
@@ -67,9 +68,8 @@ Result<v1::ControllerMessage> Decode(grpc::ByteBuffer& buffer) {
 Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return {Code::kUnavailable, "the controller closed the stream"};
   const std::string& message = status.error_message();
-  if (message.find("http1.x server") != message.npos || message.find("ALPN") != message.npos)
-    return {Code::kUnavailable,
-            "this is a port of HTTP, as of REST (9419); expected the port of gRPC (9418)"};
+  if (const std::string_view cause = WrongPortCause(message); !cause.empty())
+    return {Code::kUnavailable, std::string(cause)};
   return {static_cast<Code>(status.error_code()), message};
 }
 

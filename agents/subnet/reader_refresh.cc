@@ -285,7 +285,7 @@ Status SubnetReader::RefreshLinks(std::uint32_t number, const std::stop_token& s
   });
   DropUnreachable();
   std::vector<bool> describe(known_before_, false);
-  std::size_t cables = 0;
+  std::size_t cables = 0;  // Each counts once, at one of its ends.
   ForEachLinkEnd([&](End end, const PortInfo& info) {
     if (!info.LinkUp()) return;
     const v1::SubnetPort& port = PortAt(end);

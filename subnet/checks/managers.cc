@@ -75,7 +75,7 @@ std::vector<std::uint64_t> SilentManagers(const Subnet& subnet) {
 
 // OpenSM counts each packet that it sends, also its answer to SMInfo: so its counter grows although
 // it does not sweep. Another manager can count less, and one without periodic sweeps
-// (sweep_interval 0) has nothing to count: a counter that stands still is no proof of a fault.
+// (sweep_interval 0) has nothing to count: a counter that does not change does not prove a fault.
 void JudgeManagerActive(const CheckInput& input, Verdicts& out) {
   constexpr double kSecondsMin = 30;  // opensm sweeps every 10 s
   const Subnet& subnet = input.subnet();

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
+
+#include "proto/probe_kinds.h"
 
 namespace fabric::control {
 namespace {
@@ -108,11 +111,23 @@ std::uint32_t PingsFor(const Selection& chosen, std::size_t partners) {
   return static_cast<std::uint32_t>(std::clamp<double>(each, kPingsMin, kPingsMax));
 }
 
+// At most as many messages as our own probe: a recheck is short.
+void LimitIterations(v1::ProbeSpec& spec) {
+  google::protobuf::Message& kind =
+      *v1::ProbeSpec::GetReflection()->MutableMessage(&spec, ProbeArmOf(spec));
+  const auto* const field = kind.GetDescriptor()->FindFieldByName("iterations");
+  if (field == nullptr) return;
+  const std::uint32_t wanted = std::min(NumberOf(kind, "iterations"), kIterations);
+  kind.GetReflection()->SetUInt32(&kind, field, wanted);
+}
+
 // The same load as before, if it is known: more may be too much for the ports.
 v1::ProbeSpec BandwidthProbe(const std::string& finding, const RecheckFleet& fleet) {
-  if (const auto known = fleet.bandwidth.find(finding); known != fleet.bandwidth.end())
-    return known->second;
   v1::ProbeSpec spec;
+  if (auto known = fleet.bandwidth_probe ? fleet.bandwidth_probe(finding) : std::nullopt) {
+    LimitIterations(*known);
+    return *std::move(known);
+  }
   v1::RcWriteBandwidth& probe = *spec.mutable_rc_write_bandwidth();
   probe.set_iterations(kIterations);
   probe.set_message_bytes(kLargeBytes);

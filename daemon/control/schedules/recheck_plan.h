@@ -1,7 +1,8 @@
 // Short campaign that resolves or confirms findings of rule probe_blame. Pure.
 #pragma once
 
-#include <map>
+#include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -21,8 +22,9 @@ struct RecheckPlan {
 struct RecheckFleet {
   std::vector<std::string> connected;
   std::set<std::string> suspected;  // By located faults: partners only if too few others
-  // The probes that showed low bandwidth, by id of the finding. Absent: a probe with defaults.
-  std::map<std::string, v1::ProbeSpec> bandwidth = {};
+  // The probe that showed the low bandwidth of a finding, by its id, if it is known. Without the
+  // function: a probe of our own.
+  std::function<std::optional<v1::ProbeSpec>(const std::string& finding)> bandwidth_probe = {};
 };
 
 // The ports of the first finding, and of others of its class of traffic as far as the campaign

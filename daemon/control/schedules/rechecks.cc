@@ -95,9 +95,9 @@ Result<v1::Campaign> Rechecks::Run(const std::vector<v1::Finding>& findings, Mom
     if (node.state == v1::NODE_STATE_CONNECTED) fleet.connected.push_back(name);
   for (const auto& [id, fault] : sources_.located.faults())
     fleet.suspected.merge(NodesOfLocated(fault));
-  for (const v1::Finding& finding : findings)
-    if (const auto probe = sources_.campaigns.BandwidthProbeOf(finding.id()))
-      fleet.bandwidth.emplace(finding.id(), *probe);
+  fleet.bandwidth_probe = [this](const std::string& finding) {
+    return sources_.campaigns.BandwidthProbeOf(finding);
+  };
   const RecheckPlan plan = PlanRecheck(findings, fleet);
   const Result<v1::Campaign> campaign = start_(plan, now);
   const bool requested = std::ranges::all_of(

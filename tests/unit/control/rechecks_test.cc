@@ -118,10 +118,14 @@ TEST(PlanRecheck, LoadsThePortsAsTheProbeThatShowedTheFault) {
   v1::ProbeSpec before;
   before.set_timeout_ms(40'000);
   before.mutable_rc_read_bandwidth()->set_message_bytes(4096);
-  fleet.bandwidth["a"] = before;
+  before.mutable_rc_read_bandwidth()->set_iterations(1'000'000);
+  fleet.bandwidth_probe = [&](const std::string& finding) {
+    return finding == "a" ? std::optional(before) : std::nullopt;
+  };
   const v1::CampaignSpec again = PlanRecheck(slow, fleet).spec;
   EXPECT_EQ(again.probes(1).rc_read_bandwidth().message_bytes(), 4096U);
   EXPECT_EQ(again.probes(1).timeout_ms(), 40'000U);
+  EXPECT_EQ(again.probes(1).rc_read_bandwidth().iterations(), 200U) << "a recheck is short";
 }
 
 TEST(PlanRecheck, AFaultOfManyPortsTakesTheWholeFleet) {

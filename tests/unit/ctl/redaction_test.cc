@@ -20,6 +20,7 @@ TEST(Redaction, RemovesSecretsAndKeepsTheRest) {
       {"Authorization: Bearer x", "Authorization: (removed)"},
       {"-H 'authorization: bearer abcdefghijkl' URL", "-H 'authorization: (removed)' URL"},
       {"\"authorization\":\"Bearer ab\",\"x\":1", "\"authorization\":\"(removed)\",\"x\":1"},
+      {"password:\ntoken: ", "password:\ntoken: "},
       {"got Bearer abcdefghijkl", "got Bearer (removed)"},
       {"postgresql://u:p%40w@db:5432/x?sslmode=require",
        "postgresql://u:(removed)@db:5432/x?(removed)"},
