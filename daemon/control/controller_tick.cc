@@ -123,8 +123,9 @@ void Controller::MarkOutdated(Moment now) {
   outdated_at_ = now.steady;
   RemoveExpired(*state_, now);
   UpdateMaintenance(*state_);
+  const fleet::Fleet& fleet = state_->fleet;
   state_->node_actions.Tick(
-      [this](const std::string& node) { return state_->fleet.Find(node) != nullptr; }, now);
+      [&fleet](const std::string& node) { return fleet.Find(node) != nullptr; }, now);
   for (const std::string& node : state_->fleet.FindOutdated(state_->options.settings_age_max, now))
     state_->evaluator.MarkChanged(node);
   for (const std::string& node : state_->fleet.ForgetViolations(kViolationAge, now))

@@ -218,7 +218,7 @@ void Campaigns::Ask(CampaignWork& work, std::packaged_task<blame::Assessment()> 
 // No pair of the campaign takes a result any more, so that its work does not change meanwhile.
 void Campaigns::AskForEnd(CampaignWork& work) {
   Ask(work, std::packaged_task<blame::Assessment()>([&work, usable = work.Usable()] {
-        CampaignWork::Ending& ending = *work.ending;
+        CampaignEnding& ending = *work.ending;
         const auto& counters = ending.counters.counters();
         blame::Assessment assessment = work.analyzer.Assess(usable, ending.findings, counters);
         work.Complete(assessment.report, ending.findings, counters);
@@ -257,7 +257,7 @@ void Campaigns::ContinueEnd(std::uint64_t number, Campaign& campaign, Moment now
   if (campaign.summary.spec().pattern() == v1::CAMPAIGN_PATTERN_INCAST)
     return End(number, campaign, now);
   if (!work.ending) work.ending.emplace();
-  CampaignWork::Ending& ending = *work.ending;
+  CampaignEnding& ending = *work.ending;
   if (!ending.findings_done) {
     ending.findings_done = !open_findings_(ending.last_finding, ending.findings);
     return;

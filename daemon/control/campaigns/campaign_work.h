@@ -53,6 +53,18 @@ struct CampaignInputs {
   bool settle = false;
 };
 
+// What blame is asked with, and its answer. Each is a step of its own, or several, because each
+// takes long in a large campaign.
+struct CampaignEnding {
+  std::vector<v1::Finding> findings;
+  std::string last_finding;  // Id of the last one that was read
+  bool findings_done = false;
+  CounterReader counters;
+  std::optional<blame::Assessment> assessment;  // Complete
+  std::vector<AffectedPorts> affected;          // Of the suspects; set with the answer
+  bool located = false;
+};
+
 struct CampaignWork {
   enum class Phase {
     kReachability,   // Stages of quick probes: which ports answer
@@ -60,19 +72,7 @@ struct CampaignWork {
     kRound,          // A round of the plan, or one in addition
     kQuickRound,     // Quick probes of ports that are left out, in addition
     kPaused,         // The next pairs must not start before `postponed_until`.
-    kEnding,         // All results are in; see Ending.
-  };
-
-  // What blame is asked with, and its answer. Each is a step of its own, or several, because each
-  // takes long in a large campaign.
-  struct Ending {
-    std::vector<v1::Finding> findings;
-    std::string last_finding;  // Id of the last one that was read
-    bool findings_done = false;
-    CounterReader counters;
-    std::optional<blame::Assessment> assessment;  // Complete
-    std::vector<AffectedPorts> affected;          // Of the suspects; set with the answer
-    bool located = false;
+    kEnding,         // All results are in; see CampaignEnding.
   };
 
   // `pairs_at_once` limits the number in the spec.
@@ -126,9 +126,9 @@ struct CampaignWork {
   // Of blame, which was asked. No result is taken meanwhile: the analyzer is in use.
   std::packaged_task<blame::Assessment()> question;
   std::future<blame::Assessment> answer;
-  std::optional<Ending> ending;    // In kEnding: so far
-  PortClasses classes;             // Of the pattern INCAST
-  std::unique_ptr<Incast> incast;  // Of the current round
+  std::optional<CampaignEnding> ending;  // In kEnding: so far
+  PortClasses classes;                   // Of the pattern INCAST
+  std::unique_ptr<Incast> incast;        // Of the current round
 
   // Whether the waiting pairs are quick probes.
   bool quick() const { return phase == Phase::kReachability || phase == Phase::kQuickRound; }
