@@ -10,10 +10,10 @@
 #include "agents/inspect/job/job_view.h"
 #include "agents/inspect/report/report.h"
 #include "agents/metrics/metrics.h"
-#include "agents/nccl/advice.h"
 #include "base/child.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "nccl/advice.h"
 #include "proto/json.h"
 
 namespace fabric::agent {

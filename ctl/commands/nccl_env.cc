@@ -2,7 +2,6 @@
 #include <map>
 #include <set>
 
-#include "agents/nccl/advice.h"
 #include "base/lists.h"
 #include "base/text.h"
 #include "ctl/client.h"
@@ -10,6 +9,7 @@
 #include "ctl/host_list.h"
 #include "ctl/render.h"
 #include "ctl/tables/cells.h"
+#include "nccl/advice.h"
 
 namespace fabric::ctl {
 namespace {

@@ -5,8 +5,8 @@ import re
 from tree import Problem
 
 PAGE = "docs/ARCHITECTURE.md"
-TOPS = ("proto", "base", "subnet", "agents", "daemon", "ctl", "web", "deploy", "tests", "docs",
-        "cmake")
+TOPS = ("proto", "base", "subnet", "nccl", "agents", "daemon", "ctl", "web", "deploy", "tests",
+        "docs", "cmake")
 _PATH = re.compile(r"`((?:" + "|".join(TOPS) + r")/[\w./*<>-]+)`")
 _DATA = ("tests/fixtures/", "tests/golden/", "tests/fuzz/corpus")
 

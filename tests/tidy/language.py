@@ -9,7 +9,7 @@ WORDS = ("told", "tells", "nobody", "somebody", "anew", "beside", "mend", "mends
          "alike", "whatever", "so long", "as many", "is no", "what is")
 PATTERN = re.compile(r"\b(" + "|".join(re.sub(" ", r"\\s+", word) for word in WORDS) + r")\b", re.I)
 
-SOURCES = ("base/", "proto/", "subnet/", "agents/", "daemon/", "ctl/")
+SOURCES = ("base/", "proto/", "subnet/", "nccl/", "agents/", "daemon/", "ctl/")
 PAGES = ("README.md", "docs/")
 # Where a word is allowed, and why.
 ALLOWED = (

@@ -15,13 +15,13 @@ WALLS = (
     ("base/", ("base/",)),
     ("proto/", _SHARED),
     ("subnet/", _SHARED + ("subnet/",)),
+    ("nccl/", _SHARED + ("nccl/",)),
     ("agents/host/", _SHARED + ("agents/host/",)),
     ("agents/inspect/", _SHARED + ("agents/host/", "agents/inspect/")),
     ("agents/counters/", _SHARED + ("agents/host/", "agents/inspect/", "agents/counters/")),
-    ("agents/nccl/", _SHARED + ("agents/nccl/",)),
     ("agents/probe/", _SHARED + ("agents/host/", "agents/probe/")),
     ("agents/subnet/", _SHARED + ("agents/host/", "agents/subnet/", "subnet/")),
-    ("agents/", _SHARED + ("agents/",)),
+    ("agents/", _SHARED + ("nccl/", "agents/")),
     ("daemon/expression/", ("base/", "daemon/expression/")),
     ("daemon/custom/", _SHARED + ("subnet/", "daemon/expression/", "daemon/profile/",
                                   "daemon/fleet/", "daemon/rules/", "daemon/custom/")),
@@ -44,15 +44,16 @@ WALLS = (
     ("daemon/otlp/", _SHARED + ("daemon/control/", "daemon/otlp/")),
     ("daemon/web/", _SHARED + ("daemon/api/rest/", "daemon/web/")),
     ("daemon/", _SHARED + ("subnet/", "daemon/")),
-    ("ctl/", _SHARED + _PURE + ("subnet/", "agents/nccl/", "ctl/")),
+    ("ctl/", _SHARED + _PURE + ("subnet/", "nccl/", "ctl/")),
 )
-OWN = ("base/", "proto/", "fabric/v1/", "subnet/", "agents/", "daemon/", "ctl/", "tests/")
+OWN = ("base/", "proto/", "fabric/v1/", "subnet/", "nccl/", "agents/", "daemon/", "ctl/",
+       "tests/")
 GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/(api|rpc)/\w+\.pb\.h$"
                        r"|opentelemetry/proto/[\w/]+\.pb\.h$")
 
-QUIET = ("proto/", "subnet/", "agents/host/", "agents/inspect/", "agents/counters/", "agents/nccl/",
+QUIET = ("proto/", "subnet/", "nccl/", "agents/host/", "agents/inspect/", "agents/counters/",
          "daemon/store/", "ctl/") + _PURE
-CLOCKLESS = ("subnet/", "agents/nccl/", "daemon/expression/", "daemon/custom/", "daemon/profile/",
+CLOCKLESS = ("subnet/", "nccl/", "daemon/expression/", "daemon/custom/", "daemon/profile/",
              "daemon/rules/", "daemon/infer/", "daemon/snapshot_diff/", "daemon/plan/",
              "daemon/explain/", "daemon/blame/")
 CLOCKLESS_HEADERS = re.compile(

@@ -1,5 +1,5 @@
 // Each variable: called for, not called for, undecided.
-#include "agents/nccl/advice.h"
+#include "nccl/advice.h"
 
 #include <gmock/gmock.h>
 

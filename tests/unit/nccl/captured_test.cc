@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "agents/inspect/inspector.h"
-#include "agents/nccl/advice.h"
+#include "nccl/advice.h"
 #include "tests/testing/fake_host.h"
 #include "tests/testing/golden.h"
 #include "tests/testing/tree_archive.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "agents/nccl/parts.h"
 #include "base/text.h"
+#include "nccl/parts.h"
 #include "proto/names.h"
 
 namespace fabric::nccl {

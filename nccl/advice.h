@@ -1,4 +1,4 @@
-// `fabric-agent nccl-env`: NCCL variables for a machine, each with its reason.
+// NCCL settings for a machine, each with its reason: pure functions of its snapshot.
 // Semantics and defaults of the variables: NCCL 2.30, src/transport/net_ib and src/misc/socket.cc.
 #pragma once
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "agents/nccl/parts.h"
 #include "base/text.h"
+#include "nccl/parts.h"
 
 namespace fabric::nccl {
 namespace {

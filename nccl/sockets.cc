@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "agents/nccl/parts.h"
 #include "base/text.h"
+#include "nccl/parts.h"
 
 namespace fabric::nccl {
 namespace {

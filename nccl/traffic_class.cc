@@ -4,9 +4,9 @@
 #include <optional>
 #include <set>
 
-#include "agents/nccl/parts.h"
 #include "base/priority_mask.h"
 #include "base/text.h"
+#include "nccl/parts.h"
 #include "proto/names.h"
 
 namespace fabric::nccl {

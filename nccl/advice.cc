@@ -1,10 +1,10 @@
-#include "agents/nccl/advice.h"
+#include "nccl/advice.h"
 
 #include <utility>
 
-#include "agents/nccl/parts.h"
 #include "base/lists.h"
 #include "base/text.h"
+#include "nccl/parts.h"
 
 namespace fabric::nccl {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "agents/nccl/advice.h"
 #include "base/text.h"
+#include "nccl/advice.h"
 
 namespace fabric::nccl {
 namespace {
