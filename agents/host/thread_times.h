@@ -1,6 +1,8 @@
 // How long a thread of this process has been blocked in one step of its work.
 //
-// Source: /proc/self/task/TID/schedstat, kernel Documentation/scheduler/sched-stats.rst.
+// Source: /proc/self/task/TID/schedstat, kernel Documentation/scheduler/sched-stats.rst, and the
+// state in /proc/self/task/TID/stat, proc(5). The kernel adds a wait for a processor to schedstat
+// only when the wait ends.
 #pragma once
 
 #include <sys/types.h>
@@ -13,15 +15,17 @@ namespace fabric::host {
 
 struct ThreadTimes {
   Duration ran{};
-  Duration waited{};  // For a processor
+  Duration waited{};      // For a processor, until the thread ran last
+  bool runnable = false;  // Runs, or waits for a processor
 };
 
 // Since the thread started. Nothing if the kernel has no statistics, or the thread has ended.
 std::optional<ThreadTimes> ThreadTimesOf(pid_t tid);
 
 // Another thread looks at the thread regularly. Time in which the thread ran or waited for a
-// processor does not count, so that a busy machine is not taken for a blocked thread. Without
-// statistics all time counts. Not thread-safe.
+// processor does not count, so that a busy machine is not taken for a blocked thread. If the thread
+// is runnable at a look, no time since the last look counts. Without statistics all time counts.
+// Not thread-safe.
 class BlockedTime {
  public:
   explicit BlockedTime(SteadyTime now) : looked_at_(now) {}
