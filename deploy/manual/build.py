@@ -26,6 +26,7 @@ PARTS = (
     ("Reference", ("reference/*", "BENCHMARKS", "COMPARISON", "GLOSSARY")),
     ("Developers", ("ARCHITECTURE", "ADDING", "STYLE", "design/*")),
 )
+INDEX = "index-of-headings"
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 STYLE = """:root { color-scheme: light dark; }
 body { margin: 0; font: 16px/1.5 system-ui, sans-serif; display: flex; flex-wrap: wrap; }
@@ -69,9 +70,41 @@ def names():
         yield part, found
 
 
+def entries(pages):
+    """The headings of all pages by letter: {"A": [(text, page title, address)]}."""
+    letters = {}
+    for page in pages.values():
+        for identifier, text in re.findall(r'<h[1-4] id="([^"]+)">(.*?)</h[1-4]>', page.body, re.S):
+            plain = html.unescape(re.sub(r"<[^>]+>", "", text)).strip()
+            first = re.sub(r"^[^A-Za-z0-9]+", "", plain)[:1].upper()
+            letter = first if first.isalpha() else "0-9"
+            letters.setdefault(letter, []).append(
+                (plain, page.title, f"{page.name}.html#{identifier}"))
+    return {letter: sorted(letters[letter], key=lambda entry: (entry[0].lower(), entry[1].lower()))
+            for letter in sorted(letters)}
+
+
+def index(pages):
+    """The page that lists them, for the search of the browser: pages have no scripts."""
+    lines = ["<h1>Index</h1>", "<p>All headings of the manual: rules, alerts, settings, commands, "
+             "tasks. To search, use the search of the browser (Ctrl-F).</p>", "<p>"]
+    found = entries(pages)
+    lines += [f'<a href="#letter-{letter}">{letter}</a>' for letter in found]
+    lines.append("</p>")
+    for letter, rows in found.items():
+        lines.append(f'<h2 id="letter-{letter}">{letter}</h2><ul>')
+        for text, title, address in rows:
+            where = "" if text == title else f" <small>{html.escape(title)}</small>"
+            lines.append(f'<li><a href="{html.escape(address)}">{html.escape(text)}</a>'
+                         f"{where}</li>")
+        lines.append("</ul>")
+    return "\n".join(lines)
+
+
 def navigation(parts, pages, current):
     up = "../" * current.count("/")
-    lines = []
+    here = ' aria-current="page"' if current == INDEX else ""
+    lines = [f'<p><a href="{up}{INDEX}.html"{here}>Index</a></p>']
     for part, found in parts:
         lines.append(f"<h2>{part}</h2><ul>")
         for name in found:
@@ -112,23 +145,23 @@ def with_links(page, pages, problems):
                                                                         "</table></div>")
 
 
-def document(page, parts, pages, problems):
-    up = "../" * page.name.count("/")
+def document(name, title, body, sidebar):
+    up = "../" * name.count("/")
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{html.escape(POLICY)}">
-<title>{html.escape(page.title)} - fabricd</title>
+<title>{html.escape(title)} - fabricd</title>
 <link rel="stylesheet" href="{up}style.css">
 </head>
 <body>
 <nav aria-label="Manual">
-{navigation(parts, pages, page.name)}
+{sidebar}
 </nav>
 <main>
-{with_links(page, pages, problems)}
+{body}
 </main>
 </body>
 </html>
@@ -147,7 +180,10 @@ def build(out):
     for page in pages.values():
         path = out / f"{page.name}.html"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(document(page, parts, pages, problems))
+        path.write_text(document(page.name, page.title, with_links(page, pages, problems),
+                                 navigation(parts, pages, page.name)))
+    (out / f"{INDEX}.html").write_text(
+        document(INDEX, "Index", index(pages), navigation(parts, pages, INDEX)))
     (out / "style.css").write_text(STYLE)
     shutil.copytree(DOCS / "images", out / "images", dirs_exist_ok=True)
     shutil.copy(out / f"{parts[0][1][0]}.html", out / "index.html")

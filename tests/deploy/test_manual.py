@@ -49,6 +49,20 @@ class TestManual(DeployTest):
             self.assertIn("default-src &#x27;none&#x27;; style-src &#x27;self&#x27;", text)
         self.assertIn("First hour", (out / "index.html").read_text())
 
+    def test_the_index_lists_each_heading_with_a_link_that_works(self):
+        out = self.site()
+        text = (out / "index-of-headings.html").read_text()
+        links = re.findall(r'<li><a href="([^"]+\.html)#([^"]+)">', text)
+        self.assertGreater(len(links), 500)
+        pages = {}
+        for page, identifier in links:
+            body = pages.setdefault(page, (out / page).read_text())
+            self.assertIn(f'id="{identifier}"', body, page)
+        for words in ("mtu_equal_on_rail", "FabricFindingOpen", "fabricctl status"):
+            self.assertRegex(text, f">[^<]*{words}[^<]*</a>")
+        self.assertIn('href="../index-of-headings.html"',
+                      (out / "runbooks/FabricFindingOpen.html").read_text())
+
     def blocks(self, page):
         """The code blocks of a page, as one script."""
         text = (ROOT / "docs" / page).read_text()
