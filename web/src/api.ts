@@ -1,4 +1,4 @@
-// Calls of the REST API. Pages import `get`, `post` and `list`; errors have the text of the API.
+// Calls of the REST API. Pages import `get`, `post`, `remove` and `list`; errors have the text of the API.
 
 const TOKEN_KEY = "fabricd-token";
 
@@ -67,6 +67,10 @@ export async function post<T>(path: string, body: unknown = {}): Promise<T> {
     body: JSON.stringify(body),
   });
   return response.json() as Promise<T>;
+}
+
+export async function remove(path: string): Promise<void> {
+  await request(path, { method: "DELETE" });
 }
 
 export interface Listed<T> {

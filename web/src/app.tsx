@@ -12,6 +12,8 @@ import { MatrixPage } from "./pages/matrix";
 import { OverviewPage } from "./pages/overview";
 import { PortPage } from "./pages/port";
 import { RulesPage } from "./pages/rules";
+import { SchedulePage, SchedulesPage } from "./pages/schedules";
+import { SilencesPage } from "./pages/silences";
 import { SubnetsPage } from "./pages/subnets";
 import { TopologyPage } from "./pages/topology";
 import { THEME_EVENT } from "./parts/scheme";
@@ -22,10 +24,12 @@ import { SessionContext, useNewSession, type Session } from "./session";
 const PAGES: [string, string][] = [
   ["", "Overview"],
   ["findings", "Findings"],
+  ["silences", "Silences"],
   ["nodes", "Nodes"],
   ["topology", "Topology"],
   ["subnets", "Subnets"],
   ["campaigns", "Campaigns"],
+  ["schedules", "Schedules"],
   ["certificates", "Certificates"],
   ["rules", "Rules"],
 ];
@@ -42,6 +46,8 @@ function Page({ route }: { route: Route }) {
   if (first === "campaigns" && second && third === "matrix")
     return <MatrixPage id={second} route={route} />;
   if (first === "campaigns") return second ? <CampaignPage id={second} /> : <CampaignsPage />;
+  if (first === "schedules") return second ? <SchedulePage id={second} /> : <SchedulesPage />;
+  if (first === "silences") return <SilencesPage route={route} />;
   if (first === "certificates")
     return second ? <CertificatePage id={second} /> : <CertificatesPage />;
   if (first === "topology") return <TopologyPage route={route} />;
@@ -100,6 +106,10 @@ export function App() {
     document.title = [route.path.slice(1).join("/"), title, "fabricd"].filter(Boolean).join(" · ");
     if (!first.current) main.current?.focus({ preventScroll: true });
     if (!first.current) scrollTo(0, 0);
+    // On narrow screens the navigation scrolls sideways.
+    document
+      .querySelector("header nav [aria-current]")
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
     first.current = false;
   }, [path]);
   const unknown = session.identityError !== undefined && session.identityError.status !== 0;

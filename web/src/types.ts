@@ -153,7 +153,41 @@ export interface Silence {
   node: string;
   author: string;
   reason: string;
+  created_at: string;
   until: string;
+  maintenance: boolean;
+}
+
+export interface ScheduleRun {
+  campaign: string;
+  started_at: string;
+  ended_at?: string;
+}
+
+export interface Schedule {
+  id: string;
+  cron: string;
+  spec?: CampaignSpec;
+  runs_per_day: number;
+  minutes_per_day: number;
+  author: string;
+  created_at: string;
+  next_run_at?: string;
+  runs: ScheduleRun[];
+  runs_total: string;
+  skipped_reason: string;
+}
+
+export interface FigureSeries {
+  name: string;
+  bandwidth_bps: number[];
+  latency_us: number[];
+}
+
+export interface ScheduleRecord {
+  schedule: Schedule;
+  ports: FigureSeries[];
+  pairs: FigureSeries[];
 }
 
 export interface VerdictCounts {
@@ -182,6 +216,7 @@ export interface CampaignSpec {
   pattern: string;
   hub: string;
   until_decided: boolean;
+  preset: string;
 }
 
 export interface Campaign {

@@ -43,6 +43,56 @@ async function acknowledgeAndSilence(page, world) {
   );
 }
 
+async function silenceARuleFromTheForm(page, world) {
+  await page.goto(`${world.rest}/#/silences`);
+  await waitText(page, "firmware update");
+  await page.waitForSelector("input[name=rule]");
+  await page.type("input[name=reason]", "known");
+  await press(page, "Silence");
+  await waitText(page, "expected a node or a rule, saw neither");
+  await page.type("input[name=rule]", "peermem_loaded");
+  await page.type("input[name=node]", "gpu-0200");
+  await press(page, "Silence");
+  const of = (one) => one.node === "gpu-0200" && one.rule === "peermem_loaded";
+  const active = async () => (await call(world.rest, "/v1/silences")).silences.find(of);
+  const { id } = await until("the silence starts", active);
+  await page.waitForFunction(
+    (wanted) => [...document.querySelectorAll("tr")].some((row) => row.innerText.includes(wanted)),
+    {},
+    "peermem_loaded",
+  );
+  await page.evaluate((wanted) => {
+    const row = [...document.querySelectorAll("tr")].find((one) => one.innerText.includes(wanted));
+    row.querySelector("button").click();
+  }, id);
+  await until("the silence ends", async () => !(await active()));
+}
+
+async function addAndDeleteASchedule(page, world) {
+  await page.goto(`${world.rest}/#/schedules`);
+  await page.waitForSelector("input[name=cron]");
+  page.expectErrors = true; // Chromium logs the 400.
+  await page.type("input[name=cron]", "99 * * * *");
+  await press(page, "Add schedule");
+  await page.waitForSelector("form [role=alert]");
+  page.expectErrors = false;
+  await page.$eval("input[name=cron]", (input) => (input.value = ""));
+  await page.type("input[name=cron]", "15 4 * * 6");
+  await page.select("select[name=preset]", "STANDARD");
+  await press(page, "Add schedule");
+  await page.waitForFunction(() => /^#\/schedules\/s\d+$/.test(location.hash));
+  await waitText(page, "preset standard");
+  const { schedules } = await call(world.rest, "/v1/schedules");
+  const added = schedules.find((one) => one.cron === "15 4 * * 6");
+  if (added?.spec.preset !== "CAMPAIGN_PRESET_STANDARD") throw new Error(JSON.stringify(schedules));
+  await press(page, "Delete the schedule");
+  await page.waitForFunction(() => location.hash === "#/schedules");
+  await until(
+    "the schedule is deleted",
+    async () => (await call(world.rest, "/v1/schedules")).schedules.length === schedules.length - 1,
+  );
+}
+
 async function liveUpdate(page, world) {
   await page.goto(`${world.rest}/#/`);
   await waitText(page, "What changed lately");
@@ -126,6 +176,8 @@ async function lostConnection(page, world) {
 export async function checkBehaviour(world, open, fail) {
   for (const step of [
     acknowledgeAndSilence,
+    silenceARuleFromTheForm,
+    addAndDeleteASchedule,
     liveUpdate,
     keyboardOnHeatMap,
     startFromTheForm,

@@ -1,7 +1,7 @@
 // The pages that the browser test visits, with a text that each shows when its data is there.
 export const WIDTHS = [360, 768, 1280];
 
-export const pagesOf = ({ campaign, certificate, finding }) => [
+export const pagesOf = ({ campaign, certificate, finding, schedule }) => [
   ["overview", "#/", "What is wrong, by cause"],
   ["nodes", "#/nodes", "gpu-0001"],
   ["node", "#/nodes/gpu-0017", "Counters of the last hour"],
@@ -11,6 +11,9 @@ export const pagesOf = ({ campaign, certificate, finding }) => [
   ["finding", `#/findings/${finding}`, "How to fix it"],
   ["campaigns", "#/campaigns", campaign],
   ["campaign", `#/campaigns/${campaign}`, "Against the median"],
+  ["schedules", "#/schedules", "30 2 * * 1-5"],
+  ["schedule", `#/schedules/${schedule}`, "Runs of the last 24 hours"],
+  ["silences", "#/silences", "firmware update"],
   ["matrix", `#/campaigns/${campaign}/matrix`, "Whole matrix"],
   ["matrix-blame", `#/campaigns/${campaign}/matrix?sort=blame`, "Whole matrix"],
   ["topology", "#/topology", "Rail 0"],

@@ -71,7 +71,7 @@ export async function startFabricd(program, folder, extra = []) {
   return { addresses, stop, pid: child.pid };
 }
 
-// What the pages show: results of a campaign, a certificate, findings.
+// What the pages show: results of a campaign, a certificate, findings, a schedule, maintenance.
 async function fill(rest) {
   const nodes = Array.from(
     { length: 80 },
@@ -98,7 +98,19 @@ async function fill(rest) {
     60000,
   );
   const { findings } = await call(rest, "/v1/findings?rule=pfc_covers_roce_dscp");
-  return { campaign: campaign.id, certificate: certificate.id, finding: findings[0].id };
+  const schedule = await call(rest, "/v1/schedules", {
+    schedule: { cron: "30 2 * * 1-5", spec: { preset: "CAMPAIGN_PRESET_QUICK" }, author: "mia" },
+  });
+  await call(rest, "/v1/silences", {
+    silence: { node: "gpu-0900", author: "mia", reason: "firmware update", maintenance: true },
+    duration_seconds: 4 * 3600,
+  });
+  return {
+    campaign: campaign.id,
+    certificate: certificate.id,
+    finding: findings[0].id,
+    schedule: schedule.id,
+  };
 }
 
 export async function openWorld(program, output) {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { badness, makeMatrix, orderOf, worstPorts, type Choices } from "./matrix";
+import {
+  badness,
+  makeMatrix,
+  orderOf,
+  samePlaces,
+  worstPorts,
+  type Choices,
+} from "./matrix";
 import { EMPTY, FAILED, STEPS, makePalette, stepOf } from "./palette";
 import { ResultsParser, failureOf, worstPairs, type Results } from "./results";
 import { clampView, fitScale, reveal, zoomAt } from "./view";
@@ -85,6 +92,14 @@ describe("matrix", () => {
   });
   it("is empty for a rail without ports", () =>
     expect(makeMatrix(results, 1, () => "", { ...CHOICES, rail: 7 })!.size).toBe(0));
+  it("has its cells at the same places when it is read again", () => {
+    const matrix = makeMatrix(results, 1, () => "", CHOICES)!;
+    const again = { ...matrix, ports: matrix.ports.map((port) => ({ ...port })) };
+    expect(samePlaces(matrix, again)).toBe(true);
+    again.ports.reverse();
+    expect(samePlaces(matrix, again)).toBe(false);
+    expect(samePlaces(matrix, { ...again, size: 0, ports: [] })).toBe(false);
+  });
 });
 
 describe("palette", () => {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useDark } from "../parts/scheme";
 import { failureOf } from "./results";
-import { portName, type Matrix } from "./matrix";
+import { portName, samePlaces, type Matrix } from "./matrix";
 import { makePalette, paint } from "./palette";
 import { clampView, fitScale, reveal, zoomAt, type View } from "./view";
 
@@ -95,6 +95,7 @@ export function HeatMap({
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<View>({ x: 0, y: 0, scale: 0 });
+  const placed = useRef<Matrix | undefined>(undefined);
   const drag = useRef<{ x: number; y: number } | undefined>(undefined);
   const frame = useRef(0);
   const [cell, setCell] = useState<Cell>();
@@ -136,7 +137,10 @@ export function HeatMap({
         ),
       );
     };
-    view.current = { x: 0, y: 0, scale: 0 };
+    // Results that are read again while the campaign runs keep the place and the zoom.
+    if (!placed.current || !samePlaces(placed.current, matrix))
+      view.current = { x: 0, y: 0, scale: 0 };
+    placed.current = matrix;
     const observer = new ResizeObserver(fit);
     observer.observe(element);
     fit();

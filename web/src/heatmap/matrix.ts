@@ -19,6 +19,11 @@ export interface Matrix {
 
 export const portName = (port: ProbePort): string => `${port.node}/${port.device}/${port.port}`;
 
+// Whether both have the same ports in the same order, so that a cell keeps its place.
+export const samePlaces = (a: Matrix, b: Matrix): boolean =>
+  a.size === b.size &&
+  a.ports.every((port, index) => portName(port) === portName(b.ports[index]!));
+
 // Badness of each port: the mean of its values against the median; failures count as the worst.
 export function badness(results: Results, measure: number): Float64Array {
   const sums = new Float64Array(results.ports.length);

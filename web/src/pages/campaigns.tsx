@@ -2,29 +2,13 @@
 import { list, post } from "../api";
 import { waitText } from "../campaigns";
 import { Age, LoadError, Loading, Panel, Progress, State, Value } from "../parts/basics";
-import { Field, Form, text } from "../parts/form";
+import { KINDS, SpecFields, specOf } from "../parts/campaign_spec";
+import { Form } from "../parts/form";
 import { Table, type Column } from "../parts/table";
-import { MISSING, byName, count, duration, names, word } from "../format";
+import { MISSING, byName, count, duration, word } from "../format";
 import { hashOf } from "../router";
 import { mayOperate, useLoad, useSession } from "../session";
-import type { Campaign } from "../types";
-
-const PATTERNS = [
-  "ALL_PAIRS",
-  "RANDOM_REGULAR",
-  "RING",
-  "SAME_LEAF",
-  "ACROSS",
-  "CROSS_RAIL",
-  "ONE_TO_MANY",
-  "MANY_TO_ONE",
-];
-const KINDS: [string, string][] = [
-  ["rc_write_latency", "latency"],
-  ["rc_write_bandwidth", "bandwidth"],
-  ["ud_ping", "ping and loss"],
-  ["path_mtu", "path MTU"],
-];
+import type { Campaign, CampaignSpec } from "../types";
 
 export const doneOf = (one: Campaign): number =>
   one.probes_ok + one.probes_failed + one.probes_cancelled;
@@ -56,8 +40,8 @@ export function CampaignProgress({ campaign, all = [] }: { campaign: Campaign; a
   );
 }
 
-const kindsOf = (one: Campaign) =>
-  (one.spec?.probes ?? [])
+export const kindsOf = (spec: CampaignSpec | undefined): string =>
+  (spec?.probes ?? [])
     .map(
       (probe) =>
         KINDS.find(([kind]) => kind in probe)?.[1] ??
@@ -93,7 +77,7 @@ const columnsOf = (all: Campaign[]): Column<Campaign>[] => [
     sort: (one) => one.blame?.suspects.length,
     cell: (one) => <Value text={count(one.blame?.suspects.length)} why="no report" />,
   },
-  { title: "Measures", minor: true, cell: (one) => kindsOf(one) || MISSING },
+  { title: "Measures", minor: true, cell: (one) => kindsOf(one.spec) || MISSING },
   {
     title: "Nodes",
     numeric: true,
@@ -105,58 +89,14 @@ const columnsOf = (all: Campaign[]): Column<Campaign>[] => [
 
 function StartForm() {
   const submit = async (data: FormData) => {
-    const kinds = KINDS.map(([kind]) => kind).filter((kind) => data.get(kind) === "on");
-    if (kinds.length === 0) throw new Error("Measures: expected at least one");
-    const rails = names(text(data, "rails")).map((rail) => {
-      if (!/^\d+$/.test(rail)) throw new Error(`Rails: expected numbers, saw "${rail}"`);
-      return Number(rail);
-    });
     const campaign = await post<Campaign>("/v1/campaigns", {
-      spec: {
-        probes: kinds.map((kind) => ({ [kind]: {} })),
-        nodes: names(text(data, "nodes")),
-        rails,
-        pattern: `CAMPAIGN_PATTERN_${text(data, "pattern")}`,
-        hub: text(data, "hub"),
-        until_decided: data.get("until_decided") === "on",
-        include_busy: data.get("include_busy") === "on",
-      },
+      spec: { ...specOf(data), include_busy: data.get("include_busy") === "on" },
     });
     location.hash = hashOf(["campaigns", campaign.id]);
   };
   return (
     <Form label="Start campaign" submit={submit}>
-      <Field label="Nodes" hint=" empty: all">
-        <textarea name="nodes" rows={2} placeholder="gpu-0001, gpu-0002" />
-      </Field>
-      <div class="row">
-        <Field label="Rails" hint=" empty: all">
-          <input name="rails" size={8} placeholder="0, 1" />
-        </Field>
-        <Field label="Pattern">
-          <select name="pattern">
-            {PATTERNS.map((one) => (
-              <option key={one} value={one}>
-                {one.toLowerCase().replaceAll("_", " ")}
-              </option>
-            ))}
-          </select>
-        </Field>
-        <Field label="Hub" hint=" for one to many, many to one">
-          <input name="hub" size={12} />
-        </Field>
-      </div>
-      <fieldset>
-        <legend>Measures</legend>
-        {KINDS.map(([kind, label], index) => (
-          <label class="check" key={kind}>
-            <input type="checkbox" name={kind} defaultChecked={index < 2} /> {label}
-          </label>
-        ))}
-      </fieldset>
-      <label class="check">
-        <input type="checkbox" name="until_decided" /> end as soon as the fault is located
-      </label>
+      <SpecFields />
       <label class="check">
         <input type="checkbox" name="include_busy" /> include ports that carry traffic
       </label>
@@ -177,7 +117,7 @@ export function CampaignsPage() {
     <>
       <h1>Campaigns</h1>
       <LoadError error={error} />
-      <Panel title="Campaigns">
+      <Panel title="Campaigns" extra={<a href={hashOf(["schedules"])}>Schedules</a>}>
         {!value ? (
           !error && <Loading />
         ) : (

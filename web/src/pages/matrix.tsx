@@ -1,6 +1,6 @@
 // Pair matrix of a campaign as a heat map.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { list } from "../api";
+import { get, list } from "../api";
 import { Empty, LoadError, Loading, PortLink } from "../parts/basics";
 import { HeatMap } from "../heatmap/heatmap";
 import { PORTS_MAX, makeMatrix, portName, worstPorts, type Order } from "../heatmap/matrix";
@@ -9,7 +9,7 @@ import { MEASURES, largerIsBetter, readResults, type Results } from "../heatmap/
 import { count } from "../format";
 import { hashOf, setQuery, type Route } from "../router";
 import { useLoad } from "../session";
-import type { DeviceSummary, ProbePort } from "../types";
+import type { Campaign, DeviceSummary, ProbePort } from "../types";
 import { valueText } from "./campaign";
 
 const WORST = 10;
@@ -62,29 +62,54 @@ function Legend({ low, high, measure }: { low: number; high: number; measure: nu
   );
 }
 
-function useResults(id: string): { results: Results | undefined; error: string; cells: number } {
-  const [state, setState] = useState<{ results?: Results; error: string; cells: number }>({
-    error: "",
-    cells: 0,
+const REREAD_MS = 5000; // While the campaign runs; longer if reading takes long
+
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => clearTimeout(timer));
   });
+
+interface Read {
+  results?: Results;
+  error: string;
+  cells: number; // Read so far, before the first results
+  running: boolean;
+}
+
+// The results, again and again while the campaign runs.
+function useResults(id: string): Read {
+  const [state, setState] = useState<Read>({ error: "", cells: 0, running: false });
   useEffect(() => {
     const end = new AbortController();
     let shownAt = 0;
-    setState({ error: "", cells: 0 });
-    readResults(id, "", end.signal, (cells) => {
+    const onProgress = (cells: number) => {
       if (Date.now() - shownAt < 200) return;
       shownAt = Date.now();
-      setState((before) => ({ ...before, cells }));
-    }).then(
-      (results) => setState({ results, error: "", cells: 0 }),
-      (error: unknown) => {
-        if (!end.signal.aborted)
-          setState({ error: error instanceof Error ? error.message : String(error), cells: 0 });
-      },
-    );
+      setState((before) => (before.results ? before : { ...before, cells }));
+    };
+    const follow = async () => {
+      for (let running = true; running && !end.signal.aborted; ) {
+        const startedAt = Date.now();
+        // The state before the results: those of a campaign that has ended are complete.
+        const path = `/v1/campaigns/${encodeURIComponent(id)}`;
+        const campaign = await get<Campaign>(path, {}, end.signal);
+        running = campaign.state === "CAMPAIGN_STATE_RUNNING";
+        const results = await readResults(id, "", end.signal, onProgress);
+        setState({ results, error: "", cells: 0, running });
+        if (running)
+          await pause(Math.max(REREAD_MS, 5 * (Date.now() - startedAt)), end.signal);
+      }
+    };
+    setState({ error: "", cells: 0, running: false });
+    follow().catch((error: unknown) => {
+      if (end.signal.aborted) return;
+      const text = error instanceof Error ? error.message : String(error);
+      setState((before) => ({ ...before, error: text, cells: 0, running: false }));
+    });
     return () => end.abort();
   }, [id]);
-  return { results: state.results, error: state.error, cells: state.cells };
+  return state;
 }
 
 function Choice({
@@ -113,7 +138,7 @@ function Choice({
 }
 
 export function MatrixPage({ id, route }: { id: string; route: Route }) {
-  const { results, error, cells } = useResults(id);
+  const { results, error, cells, running } = useResults(id);
   const { value: devices } = useLoad(
     "matrix leaves",
     (signal) =>
@@ -173,6 +198,7 @@ export function MatrixPage({ id, route }: { id: string; route: Route }) {
       </nav>
       <h1>
         Pair matrix of {id} {matrix && <small>{count(matrix.size)} ports</small>}
+        {running && <small> · the campaign runs; results are read again</small>}
       </h1>
       <LoadError error={error} />
       {!results &&

@@ -183,7 +183,10 @@ export function NodePage({ name }: { name: string }) {
           />
         )}
       </Panel>
-      <Panel title="Findings">
+      <Panel
+        title="Findings"
+        extra={<a href={hashOf(["silences"], { node: name })}>Silence or maintenance</a>}
+      >
         <FindingTable findings={value.findings} empty="No finding about this node." />
       </Panel>
       {value.devices.length > 0 && (
