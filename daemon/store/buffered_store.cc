@@ -36,6 +36,18 @@ bool IsTemporary(const Status& status) {
 // Position of the first pending result: behind those in the file.
 constexpr std::int64_t kFirstPending = std::int64_t{1} << 62;
 constexpr std::string_view kBackupInfix = ".backup-";
+constexpr int kBackupsInASecond = 9;
+
+// The path, or with "-2" to "-9" behind it if there is such a file, so that names stay ordered.
+Result<std::string> FreePath(const std::string& path) {
+  std::error_code ignored;
+  for (int number = 1; number <= kBackupsInASecond; ++number) {
+    std::string free = number == 1 ? path : Format("{}-{}", path, number);
+    if (!std::filesystem::exists(free, ignored)) return free;
+  }
+  return Status(Code::kAlreadyExists,
+                Format("{}: expected at most {} backups in a second", path, kBackupsInASecond));
+}
 
 }  // namespace
 
@@ -192,7 +204,9 @@ Status BufferedStore::Durably(const std::function<Status(Store&)>& writes) {
 Result<BufferedStore::BackupRun> BufferedStore::BeginBackup(Moment now) {
   if (!Repeat(pending_count_)) return Status(Code::kUnavailable, condition_.failure.message());
   BackupRun run;
-  run.backup.set_path(Format("{}{}{}", store_.path(), kBackupInfix, FileStamp(now.wall)));
+  ASSIGN_OR_RETURN(const std::string path,
+                   FreePath(Format("{}{}{}", store_.path(), kBackupInfix, FileStamp(now.wall))));
+  run.backup.set_path(path);
   *run.backup.mutable_created_at() = ToProto(now.wall);
   ASSIGN_OR_RETURN(run.steps, store_.BeginBackup(run.backup.path()));
   return run;

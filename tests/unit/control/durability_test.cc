@@ -185,8 +185,12 @@ TEST_F(DurabilityTest, ABackupCanBeMadeWhileItRuns) {
   const auto backup = person_.Get<v1::Backup>(v1::CreateBackupRequest());
   EXPECT_THAT(backup.path(), HasSubstr("/state.db.backup-"));
   EXPECT_GT(backup.bytes(), 0u);
+  // Also in the same second
+  const auto second = person_.Get<v1::Backup>(v1::CreateBackupRequest());
+  EXPECT_NE(second.path(), backup.path());
+  EXPECT_GT(second.bytes(), 0u);
   const auto version = person_.Get<v1::GetVersionResponse>(v1::GetVersionRequest());
-  EXPECT_EQ(version.store().last_backup().path(), backup.path());
+  EXPECT_EQ(version.store().last_backup().path(), second.path());
   const auto copy = store::OpenSqlite(backup.path());
   ASSERT_TRUE(copy.ok()) << copy.status().message();
   EXPECT_EQ((*copy)->Nodes()->size(), 3u);
