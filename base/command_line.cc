@@ -1,6 +1,8 @@
 #include "base/command_line.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 
 #include "base/suggest.h"
 #include "base/text.h"
@@ -10,6 +12,32 @@ namespace {
 
 Status Bad(std::string message) {
   return {Code::kInvalidArgument, std::move(message)};
+}
+
+// Verbs of other command lines, and the last words of our commands that do the same: those of a
+// list first, those of one object last. "": the noun alone.
+struct Verb {
+  std::string_view verb;
+  std::array<std::string_view, 3> endings;
+};
+constexpr Verb kVerbs[] = {
+    {"get", {"", "list", "show"}},
+    {"list", {"", "list", "show"}},
+    {"ls", {"", "list", "show"}},
+    {"show", {"list", "show", ""}},
+    {"describe", {"list", "show", ""}},
+    {"delete", {"remove", "delete", "end"}},
+    {"remove", {"remove", "delete", "end"}},
+    {"create", {"create", "add", "run"}},
+    {"add", {"create", "add", "run"}},
+};
+
+// "--nodes" for the operand NODES.
+std::string AsOption(const Option& operand) {
+  std::string name = "--";
+  for (const char c : operand.name)
+    name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
 }
 
 // Reads the words once from left to right. `line_` holds the result so far.
@@ -67,6 +95,10 @@ class Parser {
     for (const Values* const values : {&own_, &shared_})
       for (const Values::Entry& entry : values->entries())
         if (!IsOperand(*entry.option)) names.push_back(DisplayName(*entry.option));
+    for (const Values::Entry& entry : own_.entries())
+      if (IsOperand(*entry.option) && AsOption(*entry.option) == word)
+        return Bad(Format("unknown option {}; {} has no option name: {} {}", Quoted(word),
+                          entry.option->name, Where(), entry.option->name));
     return Bad(UnknownName("option", word, {names.begin(), names.end()}, SeeHelp()));
   }
 
@@ -123,11 +155,31 @@ class Parser {
     }
     if (line_.command == nullptr && !is_group) {
       const Candidates next = NextWords();
-      const std::string hint = Suggest(word, next);
+      std::string hint = path_.empty() ? VerbFirst(word) : std::string();
+      if (hint.empty()) hint = Suggest(word, next);
       return Bad(Format("unknown command {}{}", Quoted(longer), hint.empty() ? SeeHelp() : hint));
     }
     path_ = longer;
     if (line_.command != nullptr) own_ = Values(line_.command->options);
+    return {};
+  }
+
+  // For "get nodes" and "delete silence s1", as users of other programs type them: the command with
+  // the noun in front.
+  std::string VerbFirst(std::string_view verb) const {
+    if (at_ == words_.size()) return {};
+    const std::string_view noun = words_[at_];
+    const bool plural = noun.ends_with('s');
+    std::vector<std::string_view> endings = {verb};
+    for (const auto& [other, known] : kVerbs)
+      if (other == verb) endings.insert(endings.end(), known.begin(), known.end());
+    if (!plural) std::reverse(endings.begin(), endings.end());
+    const std::string one(plural ? noun.substr(0, noun.size() - 1) : noun);
+    for (const std::string& start : {std::string(noun), one, one + "s"})
+      for (const std::string_view ending : endings)
+        if (const std::string path = ending.empty() ? start : Format("{} {}", start, ending);
+            IsCommand(path))
+          return Format("; did you mean {}?", Quoted(path));
     return {};
   }
 
@@ -157,7 +209,10 @@ class Parser {
     for (const Values::Entry& entry : own_.entries())
       if (IsOperand(*entry.option) && (entry.option->repeated || !own_.Given(entry.option->name)))
         return own_.Set(entry.option->name, word);
-    const std::string hint = path_.empty() ? std::string() : Suggest(word, NextWords());
+    std::string hint = path_.empty() ? std::string() : Suggest(word, NextWords());
+    for (const Values::Entry& entry : own_.entries())
+      if (hint.empty() && (entry.option->name == "nodes" || entry.option->name == "node"))
+        hint = Format("; did you mean --{} {}?", entry.option->name, word);
     return Bad(Format("unexpected argument {}{}", Quoted(word), hint.empty() ? SeeHelp() : hint));
   }
 
@@ -167,10 +222,13 @@ class Parser {
       return Bad(Format("expected one of {}{}", Join({next.begin(), next.end()}, ", "), SeeHelp()));
     }
     if (line_.command == nullptr) return std::move(line_);
+    std::vector<std::string> missing;
     for (const Option& option : line_.command->options)
       if (option.required && !line_.values.Given(option.name))
-        return Bad(Format("{} is required{}", DisplayName(option), SeeHelp()));
-    return std::move(line_);
+        missing.push_back(DisplayName(option));
+    if (missing.empty()) return std::move(line_);
+    return Bad(Format("{} {} required{}", Join(missing, " and "),
+                      missing.size() == 1 ? "is" : "are", SeeHelp()));
   }
 
   const ProgramSpec& program_;

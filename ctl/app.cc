@@ -77,6 +77,11 @@ int Fail(const Status& status, Console& console) {
 Result<std::string> ControllerAddress(std::string_view text) {
   std::vector<std::string> addresses;
   for (const std::string_view one : Split(text, ',')) {
+    if (one.find("://") != std::string_view::npos)
+      return Status(Code::kInvalidArgument,
+                    Format("expected HOST:PORT of the gRPC listener (port 9418), without a scheme, "
+                           "saw {}",
+                           Quoted(one)));
     std::string address(one);
     if (address.find(':') == std::string::npos) address += ":9418";
     ASSIGN_OR_RETURN(const HostPort parsed, ParseHostPort(address));

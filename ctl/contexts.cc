@@ -126,7 +126,9 @@ Status AddContext(bool required, Arguments& arguments) {
   const Result<Contexts> contexts = ReadContexts(path);
   if (contexts.status().code() == Code::kNotFound && !required && name.empty()) return {};
   if (contexts.status().code() == Code::kNotFound && !name.empty())
-    return contexts.status().In("--context: fabricctl config set-context makes the file");
+    return {Code::kNotFound,
+            Format("--context {}: {}; create the file with fabricctl config set-context", name,
+                   contexts.status().message())};
   RETURN_IF_ERROR(contexts.status().In("--config"));
   const bool by_user = !name.empty();
   if (!by_user) name = contexts->current;

@@ -122,7 +122,10 @@ Result<subnet::Subnet> ReadSubnet(Client& client, const Arguments& arguments) {
   if (paths.empty()) return FetchSubnet(client, arguments.Text("subnet"));
   if (arguments.Has("subnet"))
     return Status(Code::kInvalidArgument, "--subnet: expected none with a FILE, saw one");
-  return ReadSubnet(paths);
+  Result<subnet::Subnet> read = ReadSubnet(paths);
+  if (read.ok() || read.status().code() != Code::kNotFound) return read;
+  return Status(Code::kNotFound, read.status().message() +
+                                     "; for a subnet that the controller reads, use --subnet NAME");
 }
 
 Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths) {

@@ -83,8 +83,12 @@ Result<Comparison> Compare(Client& client, const Arguments& arguments) {
   const bool since = arguments.Has("since");
   if (words.size() != (since ? 1U : 2U))
     return Status(Code::kInvalidArgument,
-                  Format("expected one node with --since, or two nodes or files, saw {}{}",
-                         words.size(), since ? " with --since" : ""));
+                  words.size() == 1 ? Format("expected --since DURATION or a second node or file, "
+                                             "saw only {}",
+                                             Quoted(words[0]))
+                                    : Format("expected one node with --since, or two nodes or "
+                                             "files, saw {}{}",
+                                             words.size(), since ? " with --since" : ""));
   if (since) return CompareWithThen(client, words[0], arguments.Duration("since"));
   const bool files[] = {IsFile(words[0]), IsFile(words[1])};
   if (files[0] != files[1])

@@ -12,7 +12,7 @@ namespace {
 constexpr double kPercent = 100;
 
 std::string Microseconds(bool present, double us) {
-  return present ? Format("{:.1f} us", us) : std::string(kAbsent);
+  return present ? Format("{:.1f} µs", us) : std::string(kAbsent);
 }
 
 // Loss of the pings that are not voided.

@@ -30,8 +30,10 @@ Result<Output> RunSubnetLinks(Client& client, const Arguments& arguments, Stream
     const std::string rate = ToString(all.port(cable.from).rate);
     const std::string guid = subnet::GuidText(from.guid);
     const std::string to_guid = subnet::GuidText(to.guid);
+    const bool known = all.port(cable.from).rate.known();
     table.rows.push_back({subnet::NameOf(from), std::to_string(cable.from.port), subnet::NameOf(to),
-                          std::to_string(cable.to.port), rate, guid, to_guid});
+                          std::to_string(cable.to.port), known ? rate : std::string(kAbsent), guid,
+                          to_guid});
     items.push_back({{"from", subnet::NameOf(from)},
                      {"from_guid", guid},
                      {"from_port", cable.from.port},

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <utility>
 
 #include "base/command_line.h"
@@ -21,6 +22,16 @@ struct Mistake {
   std::string_view words;
   std::string_view err;
 };
+
+void ExpectErrors(std::span<const Mistake> mistakes) {
+  for (const Mistake& mistake : mistakes) {
+    FakeController controller;
+    const Said said = RunWords(mistake.words, controller);
+    EXPECT_EQ(said.err, "fabricctl: " + std::string(mistake.err) + "\n") << mistake.words;
+    EXPECT_EQ(said.status, kExitUsage) << mistake.words;
+    EXPECT_EQ(said.out, "") << mistake.words;
+  }
+}
 
 TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
   constexpr Mistake kMistakes[] = {
@@ -61,6 +72,9 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"probe run --nodes n1,[",
        "--nodes: expected a list of nodes such as n1,n2 or gpu[001-016,20], saw '[': the bracket "
        "is not closed"},
+      {"nodes --controller http://h:9419",
+       "--controller: expected HOST:PORT of the gRPC listener (port 9418), without a scheme, saw "
+       "'http://h:9419'"},
       {"nodes --controller h:0", "--controller: expected a port from 1 to 65535, saw 0"},
       {"nodes --controller h:99999",
        "--controller: expected HOST:PORT such as 127.0.0.1:9418 or [::1]:9418, saw 'h:99999': the "
@@ -69,13 +83,26 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
        "--controller: expected HOST:PORT such as 127.0.0.1:9418 or [::1]:9418, saw '::1:9418': an "
        "IPv6 address needs brackets"},
   };
-  for (const Mistake& mistake : kMistakes) {
-    FakeController controller;
-    const Said said = RunWords(mistake.words, controller);
-    EXPECT_EQ(said.err, "fabricctl: " + std::string(mistake.err) + "\n") << mistake.words;
-    EXPECT_EQ(said.status, kExitUsage) << mistake.words;
-    EXPECT_EQ(said.out, "") << mistake.words;
-  }
+  ExpectErrors(kMistakes);
+}
+
+TEST(CommandLine, HabitsFromOtherProgramsGetTheCommandHere) {
+  constexpr Mistake kHabits[] = {
+      {"get nodes", "unknown command 'get'; did you mean 'nodes'?"},
+      {"get silences", "unknown command 'get'; did you mean 'silence list'?"},
+      {"get finding 6d1f", "unknown command 'get'; did you mean 'finding show'?"},
+      {"describe node n1", "unknown command 'describe'; did you mean 'node'?"},
+      {"delete nodes n1", "unknown command 'delete'; did you mean 'node remove'?"},
+      {"create silence", "unknown command 'create'; did you mean 'silence add'?"},
+      {"cancel probe c1", "unknown command 'cancel'; did you mean 'probe cancel'?"},
+      {"get pods", "unknown command 'get'; see fabricctl --help"},
+      {"certify n1", "unexpected argument 'n1'; did you mean --nodes n1?"},
+      {"schedule add --cron x",
+       "unknown option '--cron'; CRON has no option name: fabricctl schedule add CRON"},
+      {"silence add", "--for and --reason are required; see fabricctl silence add --help"},
+      {"diff n1", "expected --since DURATION or a second node or file, saw only 'n1'"},
+  };
+  ExpectErrors(kHabits);
 }
 
 TEST(CommandLine, OptionsStandAnywhere) {

@@ -30,7 +30,7 @@ TEST(MeshCommand, ShowsLossOfThePingsOfWhichSomethingCanBeSaid) {
   const Said said = RunWords("mesh -o wide", controller);
   EXPECT_THAT(said.out, HasSubstr("4 ports, 200.0 pings/s"));
   EXPECT_THAT(said.out, HasSubstr("115 flows"));
-  EXPECT_THAT(said.out, HasSubstr("4.2 us"));
+  EXPECT_THAT(said.out, HasSubstr("4.2 µs"));
   EXPECT_THAT(said.out, HasSubstr("1.00 %")) << "of 10,000";
   EXPECT_THAT(said.out, HasSubstr("not covered: n4/mlx5_0/1: port is DOWN\n"));
   EXPECT_THAT(said.out, HasSubstr("path between leaf1 and leaf2 loses packets (1 %)"));
