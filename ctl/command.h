@@ -31,7 +31,8 @@ struct Table {
     std::size_t width_min = 0;   // For streams, where later rows are unknown
     bool elastic = false;        // A sentence: cut where the terminal is too narrow.
     std::size_t cut_min = 16;    // An elastic column is not cut below this width.
-    bool main = false;           // Elastic, and keeps half of the terminal while others can give.
+    std::size_t cut_late = 0;    // Not cut below this width while other columns can be left out.
+    bool main = false;           // Elastic, and keeps two fifths of the terminal if possible.
     int drop = 0;                // Left out where the terminal is too narrow, 1 first. 0: never
     bool tight = false;          // No gap between this column and the one before it
   };

@@ -112,8 +112,9 @@ struct Layout {
 };
 
 // Makes elastic columns narrower until the line fits, the widest first, the main column not below
-// main_min. False: the line does not fit.
-bool Shrink(const Table& table, std::size_t columns, std::size_t main_min, Layout& layout) {
+// main_min, and with `late` none below its cut_late. False: the line does not fit.
+bool Shrink(const Table& table, std::size_t columns, std::size_t main_min, bool late,
+            Layout& layout) {
   std::size_t line = 0;
   for (std::size_t n = 0; n < layout.shown.size(); ++n)
     line += layout.widths[n] + (n == 0 || table.columns[layout.shown[n]].tight ? 0 : kGap.size());
@@ -121,7 +122,8 @@ bool Shrink(const Table& table, std::size_t columns, std::size_t main_min, Layou
     std::size_t* widest = nullptr;
     for (std::size_t n = 0; n < layout.shown.size(); ++n) {
       const Table::Column& column = table.columns[layout.shown[n]];
-      const std::size_t least = column.main ? std::max(column.cut_min, main_min) : column.cut_min;
+      const std::size_t least =
+          std::max({column.cut_min, column.main ? main_min : 0, late ? column.cut_late : 0});
       if (column.elastic && layout.widths[n] > least &&
           (widest == nullptr || layout.widths[n] > *widest))
         widest = &layout.widths[n];
@@ -148,15 +150,17 @@ bool DropOne(const Table& table, Layout& layout) {
   return true;
 }
 
-// Makes the lines fit: cuts elastic columns, then leaves out columns, and last cuts the main column
-// below half of the terminal.
+// Makes the lines fit: cuts elastic columns, then leaves out columns, then cuts more, and last the
+// main column below its share of the terminal.
 Layout Fit(const Table& table, std::size_t columns, Layout natural) {
-  const std::size_t half = (columns + 1) / 2;
+  const std::size_t share = (2 * columns + 4) / 5;
   do {
     Layout cut = natural;
-    if (Shrink(table, columns, half, cut)) return cut;
+    if (Shrink(table, columns, share, true, cut)) return cut;
   } while (DropOne(table, natural));
-  Shrink(table, columns, 0, natural);
+  Layout cut = natural;
+  if (Shrink(table, columns, share, false, cut)) return cut;
+  Shrink(table, columns, 0, false, natural);
   return natural;
 }
 

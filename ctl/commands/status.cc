@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kCausesShown = 12;
 constexpr std::size_t kChangesShown = 8;
 constexpr std::size_t kPlaceMin = 10;
+constexpr std::size_t kPlaceWanted = 18;  // "gpu-0101/mlx5_0/1"
+constexpr std::size_t kRuleMin = 24;      // Whole names of nearly all rules, for `explain RULE`
 
 constexpr Option kStatusOptions[] = {
     {.name = "since",
@@ -106,8 +108,11 @@ Table CauseTable(const std::vector<Cause>& causes, WallTime now) {
               .columns = {{.title = "SEVERITY", .coloured = true},
                           {.title = "COUNT", .right_aligned = true, .drop = 3},
                           {.title = "AGE", .right_aligned = true, .drop = 4},
-                          {.title = "RULE", .elastic = true},
-                          {.title = "WHERE", .elastic = true, .cut_min = kPlaceMin},
+                          {.title = "RULE", .elastic = true, .cut_min = kRuleMin},
+                          {.title = "WHERE",
+                           .elastic = true,
+                           .cut_min = kPlaceMin,
+                           .cut_late = kPlaceWanted},
                           {.title = "WHAT", .elastic = true, .main = true},
                           {.title = "EXPLAINS", .right_aligned = true, .drop = 1},
                           {.title = "ID", .drop = 2}},
@@ -165,7 +170,10 @@ Table ChangeTable(const std::vector<Change>& changes, Duration period, WallTime 
   Table table{.title = Format("Changes of the last {}: {}", ToString(period), changes.size()),
               .columns = {{.title = "AGE", .right_aligned = true},
                           {.title = "CHANGE", .coloured = true},
-                          {.title = "SUBJECT", .elastic = true, .cut_min = kPlaceMin},
+                          {.title = "SUBJECT",
+                           .elastic = true,
+                           .cut_min = kPlaceMin,
+                           .cut_late = kPlaceWanted},
                           {.title = "WHAT", .elastic = true, .main = true}},
               .empty_note = Format("No changes in the last {}.", ToString(period))};
   for (const Change& change : changes) {

@@ -86,11 +86,12 @@ FakeController FleetWithLongTexts() {
   return controller;
 }
 
-TEST(StatusCommand, HalfOfANarrowTerminalShowsWhatIsWrong) {
+TEST(StatusCommand, ANarrowTerminalShowsWholeNamesOfRulesAndWhatIsWrong) {
   FakeController controller = FleetWithLongTexts();
   for (const std::size_t columns : {80, 110}) {
     const Said said = RunWords("status", controller, {.columns = columns});
     EXPECT_TRUE(MatchesGolden(Format("ctl/status_{}", columns), said.out));
+    EXPECT_THAT(said.out, HasSubstr(" mtu_equal_on_rail "));
     for (const std::string_view line : Split(said.out, '\n')) {
       if (line.starts_with("fabricd:") || line.starts_with("Coverage:")) continue;
       EXPECT_LE(DisplayWidth(line), columns) << line;
