@@ -2,6 +2,17 @@
 
 namespace fabric::ctl {
 
+Result<std::string> CampaignNamed(Client& client, const std::string& id) {
+  if (!id.empty()) return id;
+  v1::ListCampaignsRequest newest;
+  newest.set_page_size(1);
+  ASSIGN_OR_RETURN(const v1::ListCampaignsResponse response,
+                   client.Call<v1::ListCampaignsResponse>(newest));
+  if (response.campaigns().empty())
+    return Status(Code::kNotFound, "no campaigns; start one with `fabricctl probe run`");
+  return response.campaigns(0).id();
+}
+
 Result<v1::Campaign> CampaignWithResults(Client& client, const std::string& id) {
   v1::GetCampaignRequest get;
   get.set_id(id);

@@ -70,6 +70,9 @@ class Client {
                             google::protobuf::Message& response) = 0;
 };
 
+// The id, or that of the newest campaign if it is empty. NOT_FOUND without any campaign.
+Result<std::string> CampaignNamed(Client& client, const std::string& id);
+
 // The campaign with all of its results.
 Result<v1::Campaign> CampaignWithResults(Client& client, const std::string& id);
 

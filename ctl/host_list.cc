@@ -174,6 +174,15 @@ bool EndsAll(Code code) {
          code == Code::kUnauthenticated || code == Code::kCancelled;
 }
 
+// Whether the name stands in the text as a word.
+bool Mentions(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1))
+    if ((at == 0 || !PartOfName(text[at - 1])) &&
+        (at + name.size() == text.size() || !PartOfName(text[at + name.size()])))
+      return true;
+  return false;
+}
+
 void RemoveDuplicates(Names& names) {
   std::unordered_set<std::string> seen;
   std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
@@ -204,6 +213,8 @@ Result<Names> NodesOf(Client& client, const Values& values, std::string_view nam
     const Status status = selector ? by_label.Add(argument, all) : AddArgument(argument, all);
     RETURN_IF_ERROR(status.In(DisplayName({.name = name})));
   }
+  for (const std::string& text : values.All(kSelectorOption.name))
+    RETURN_IF_ERROR(by_label.Add(text, all).In("--selector"));
   RemoveDuplicates(all);
   return all;
 }
@@ -214,7 +225,8 @@ Status ForEachNode(const Names& nodes, Output& output,
     const Status status = call(nodes[at]);
     if (status.ok()) continue;
     if (nodes.size() == 1) return status;
-    output.failures.push_back(status.In(nodes[at]));
+    output.failures.push_back(Mentions(status.message(), nodes[at]) ? status
+                                                                    : status.In(nodes[at]));
     if (!EndsAll(status.code()) || at + 1 == nodes.size()) continue;
     const Names rest(nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1, nodes.end());
     output.failures.emplace_back(status.code(), "not tried: " + ListSome(rest, 8));

@@ -74,7 +74,53 @@ Result<Output> RunSetContext(Client&, const Arguments& arguments, Stream&) {
   return ContextOutput(name, "is set");
 }
 
+Result<Output> RunCurrentContext(Client&, const Arguments& arguments, Stream&) {
+  ASSIGN_OR_RETURN(const Contexts contexts, ContextsOf(arguments));
+  if (contexts.current.empty())
+    return Status(Code::kNotFound,
+                  "no current context; select one with `fabricctl config use-context`");
+  Output output;
+  output.before = contexts.current + "\n";
+  output.names.push_back(contexts.current);
+  return output;
+}
+
+Result<Output> RunDeleteContext(Client&, const Arguments& arguments, Stream&) {
+  ASSIGN_OR_RETURN(Contexts contexts, ContextsOf(arguments));
+  const std::string name = arguments.Text("NAME");
+  RETURN_IF_ERROR(CheckContext(contexts, name));
+  contexts.by_name.erase(name);
+  const bool was_current = contexts.current == name;
+  if (was_current) contexts.current.clear();
+  RETURN_IF_ERROR(WriteContexts(arguments.Text("config"), contexts));
+  return ContextOutput(name, was_current ? "is deleted; no context is current now" : "is deleted");
+}
+
 }  // namespace
+
+extern const Command config_current = {
+    .path = "config current-context",
+    .summary = "Print the name of the current context.",
+    .description = "Exits with 5 if no context is current.",
+    .example =
+        "fabricctl config current-context\n"
+        "fabricctl config current-context --config ./fabricctl.yaml",
+    .options = {},
+    .run = RunCurrentContext,
+    .offline = true,
+};
+
+extern const Command config_delete = {
+    .path = "config delete-context",
+    .summary = "Delete a context of the configuration file.",
+    .description = "The files of credentials that it names are not deleted.",
+    .example =
+        "fabricctl config delete-context test\n"
+        "fabricctl config delete-context test --config ./fabricctl.yaml",
+    .options = kContextNameOptions,
+    .run = RunDeleteContext,
+    .offline = true,
+};
 
 extern const Command config = {
     .path = "config get-contexts",

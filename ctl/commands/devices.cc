@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/host_list.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
 
@@ -9,7 +10,9 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kDevicesOptions[] = {
-    {.name = "NODE", .value = "NODE", .doc = "Show only this node."}, kFilterOption};
+    {.name = "NODE", .value = "NODE", .doc = "Show only this node."},
+    kSelectorOption,
+    kFilterOption};
 
 std::vector<std::string> Row(const v1::DeviceSummary& port) {
   return {
@@ -41,6 +44,10 @@ Result<Output> RunDevices(Client& client, const Arguments& arguments, Stream&) {
   request.set_node(arguments.Text("NODE"));
   request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.List<v1::ListDevicesResponse>(request));
+  if (arguments.Has("selector")) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, NodesOf(client, arguments, ""));
+    KeepNodes(names, &v1::DeviceSummary::node, *response.mutable_devices());
+  }
   Output output;
   Table table{.columns = {{.title = "NODE"},
                           {.title = "DEVICE"},
@@ -83,7 +90,7 @@ extern const Command devices = {
         "nodes of the product, its network, its place in the past, or the order of the ports.",
     .example =
         "fabricctl devices n1\n"
-        "fabricctl devices --filter 'rail=3' -o wide",
+        "fabricctl devices -l pool=h100 --filter 'rail=3' -o wide",
     .options = kDevicesOptions,
     .run = RunDevices,
     .watch = true,

@@ -7,6 +7,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/host_list.h"
+#include "ctl/node_progress.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
 #include "proto/names.h"
@@ -21,6 +22,7 @@ constexpr std::size_t kChangesBefore = 6;
 constexpr Option kDiagnoseOptions[] = {
     {.name = "NODE", .value = "NODE", .doc = "Names of nodes.", .repeated = true},
     NodesOption("nodes", "Nodes, such as gpu[001-016], pool=h100, @FILE or -."),
+    kSelectorOption,
     {.name = "job",
      .value = "ID",
      .doc = "Nodes of the newest certificate with this job ID (certify --job)."},
@@ -193,9 +195,12 @@ Result<Output> RunDiagnose(Client& client, const Arguments& arguments, Stream& s
                    DiagnosedNodes(client, arguments, output.before));
   auto message = std::make_unique<v1::ListFindingsResponse>();
   std::set<std::string> shown;  // A finding can be about several of the nodes.
+  NodeProgress progress(stream, "diagnose", names.size());
   for (const std::string& name : names) {
+    progress.Next();
     v1::GetNodeRequest get;
     get.set_name(name);
+    get.set_fields("summary");
     ASSIGN_OR_RETURN(const auto node, client.Call<v1::GetNodeResponse>(get));
     v1::ListFindingsRequest list;
     list.set_node(name);

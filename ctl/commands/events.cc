@@ -46,6 +46,7 @@ constexpr Option kEventsOptions[] = {
      .doc = "Show only these kinds.",
      .names = EventKindNames},
     NodesOption("node", "Show only events about these nodes: n1,n2, gpu[001-016,20] or pool=h100."),
+    kSelectorOption,
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "filter",
      .value = "EXPR",
@@ -139,6 +140,32 @@ std::string CursorOf(const v1::Event& event) {
   return event.cursor().empty() ? Format("{}", event.sequence()) : event.cursor();
 }
 
+// A misspelled name would show no event and look like a quiet fabric.
+Status CheckEventRule(Client& client, const std::string& rule) {
+  if (rule.empty()) return {};
+  ASSIGN_OR_RETURN(const auto known, client.List<v1::ListRulesResponse>(v1::ListRulesRequest()));
+  Candidates ids;
+  for (const v1::RuleInfo& one : known.rules()) ids.push_back(one.id());
+  if (std::ranges::find(ids, rule) != ids.end()) return {};
+  return {Code::kNotFound, UnknownName("rule", rule, ids, "; see fabricctl rules")};
+}
+
+// Of a selector the controller has said the names.
+Status CheckEventNodes(Client& client, const std::vector<std::string>& nodes) {
+  if (nodes.empty()) return {};
+  v1::ListNodesRequest request;
+  request.set_fields("name");
+  ASSIGN_OR_RETURN(const auto known, client.List<v1::ListNodesResponse>(request));
+  Candidates names;
+  for (const v1::NodeSummary& one : known.nodes()) names.push_back(one.name());
+  for (const std::string& node : nodes)
+    if (std::ranges::find(names, node) == names.end())
+      return {Code::kNotFound,
+              UnknownName("node", node, names,
+                          Format("; of a node that was removed: --filter 'node.name={}'", node))};
+  return {};
+}
+
 // Options that select events. Gaps are always shown.
 struct EventFilter {
   std::vector<std::string> kinds;
@@ -172,6 +199,8 @@ Result<EventFilter> FilterOf(Client& client, const Arguments& arguments) {
                      .rule = arguments.Text("rule"),
                      .expression = arguments.Text("filter")};
   ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(client, arguments, "node"));
+  RETURN_IF_ERROR(CheckEventNodes(client, nodes));
+  RETURN_IF_ERROR(CheckEventRule(client, filter.rule));
   filter.nodes.insert(nodes.begin(), nodes.end());
   for (const std::string& kind : filter.kinds)
     if (std::ranges::find(kinds, kind) == kinds.end())

@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
@@ -9,11 +11,17 @@
 namespace fabric::ctl {
 namespace {
 
+constexpr Duration kResolvedPollInterval = std::chrono::seconds(1);
+
 constexpr Option kFindingShowOptions[] = {
     {.name = "ID",
      .value = "ID",
      .doc = "ID of the finding, as in `findings`, or a unique prefix.",
-     .required = true}};
+     .required = true},
+    {.name = "wait",
+     .type = OptionType::kBool,
+     .doc = "Wait until the finding is resolved, such as after a repair. Exits with 1 if it "
+            "expired, so that the state is unknown."}};
 
 std::string_view ActionText(v1::FindingAction action) {
   switch (action) {
@@ -124,12 +132,23 @@ Table HistoryTable(const v1::GetFindingResponse& response) {
   return table;
 }
 
-Result<Output> RunFindingShow(Client& client, const Arguments& arguments, Stream&) {
+Result<Output> RunFindingShow(Client& client, const Arguments& arguments, Stream& stream) {
   v1::GetFindingRequest request;
   request.set_id(arguments.Text("ID"));
   ASSIGN_OR_RETURN(v1::GetFindingResponse response, client.Call<v1::GetFindingResponse>(request));
+  // Not the prefix of the ID, which can match another finding later.
+  request.set_id(response.finding().id());
+  while (arguments.Bool("wait") && response.finding().state() != v1::FINDING_STATE_RESOLVED) {
+    stream.Progress(Format("finding {}: {}", request.id(), StateText(response.finding())));
+    if (!stream.Wait(kResolvedPollInterval))
+      return Status(Code::kCancelled, Format("interrupted; finding {} is open", request.id()));
+    ASSIGN_OR_RETURN(response, client.Call<v1::GetFindingResponse>(request));
+  }
   Output output;
   output.before = Lines(response.finding());
+  // Expired: the fault can still be there.
+  if (arguments.Bool("wait") && !response.finding().expired_reason().empty())
+    output.exit_status = kExitFindings;
   output.tables.push_back(EvidenceTable(response.finding()));
   output.tables.push_back(HistoryTable(response));
   output.after = Remedies(response.finding());
@@ -150,6 +169,7 @@ extern const Command finding_show = {
         "reboot, and how to undo it.",
     .example =
         "fabricctl finding show 6d1f\n"
+        "fabricctl finding show 6d1f --wait\n"
         "fabricctl finding show 6d1f -o yaml",
     .options = kFindingShowOptions,
     .run = RunFindingShow,

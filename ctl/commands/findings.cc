@@ -15,6 +15,7 @@ namespace {
 constexpr Option kFindingsOptions[] = {
     NodesOption("node",
                 "Show only findings about these nodes: n1,n2, gpu[001-016,20] or pool=h100."),
+    kSelectorOption,
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "severity", .choices = "info|warning|error|critical", .doc = "Minimum severity."},
     kFilterOption,

@@ -29,21 +29,8 @@ constexpr Option kMatrixOptions[] = {
 
 constexpr mode_t kImageMode = 0644;
 
-Result<std::string> NewestCampaign(Client& client) {
-  v1::ListCampaignsRequest newest;
-  newest.set_page_size(1);
-  ASSIGN_OR_RETURN(const v1::ListCampaignsResponse response,
-                   client.Call<v1::ListCampaignsResponse>(newest));
-  if (response.campaigns().empty())
-    return Status(Code::kNotFound, "no campaigns; start one with `fabricctl probe run`");
-  return response.campaigns(0).id();
-}
-
 Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
-  std::string id = arguments.Text("ID");
-  if (id.empty()) {
-    ASSIGN_OR_RETURN(id, NewestCampaign(client));
-  }
+  ASSIGN_OR_RETURN(const std::string id, CampaignNamed(client, arguments.Text("ID")));
   ASSIGN_OR_RETURN(v1::Campaign campaign, CampaignWithResults(client, id));
   RETURN_IF_ERROR(KeepKind(arguments.Text("kind"), campaign));
   Output output;

@@ -7,6 +7,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/host_list.h"
+#include "ctl/node_progress.h"
 #include "ctl/render.h"
 #include "ctl/tables/cells.h"
 #include "nccl/advice.h"
@@ -21,15 +22,16 @@ constexpr Option kNcclEnvOptions[] = {
     NodesOption(
         "NODES",
         "Nodes of the job: n1,n2, gpu[001-016] or pool=h100. Default: all connected nodes."),
+    kSelectorOption,
     kFilterOption,
 };
 
 Result<std::vector<std::string>> JobNodes(Client& client, const Arguments& arguments) {
-  if (arguments.Has("NODES")) return NodesOf(client, arguments, "NODES");
+  ASSIGN_OR_RETURN(std::vector<std::string> names, NodesOf(client, arguments, "NODES"));
+  if (!names.empty()) return names;
   v1::ListNodesRequest request;
   request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(const auto response, client.List<v1::ListNodesResponse>(request));
-  std::vector<std::string> names;
   for (const v1::NodeSummary& node : response.nodes())
     if (node.state() == v1::NODE_STATE_CONNECTED) names.push_back(node.name());
   return names;
@@ -54,12 +56,14 @@ void AddAdvice(const std::string& node, const v1::NcclAdvice& advice,
   for (const v1::NcclRemark& one : advice.undecided()) add(one.name(), kUndecided, one.reason());
 }
 
-Result<Output> RunNcclEnv(Client& client, const Arguments& arguments, Stream&) {
+Result<Output> RunNcclEnv(Client& client, const Arguments& arguments, Stream& stream) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, JobNodes(client, arguments));
   if (names.empty()) return Status(Code::kNotFound, "no connected node");
   std::map<std::string, Needs> all;
   std::vector<std::string> without;
+  NodeProgress progress(stream, "nccl-env", names.size());
   for (const std::string& name : names) {
+    progress.Next();
     v1::GetNodeRequest request;
     request.set_name(name);
     ASSIGN_OR_RETURN(const auto node, client.Call<v1::GetNodeResponse>(request));

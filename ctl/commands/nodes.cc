@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/host_list.h"
 #include "ctl/tables/cells.h"
 #include "proto/labels.h"
 #include "proto/timestamps.h"
@@ -8,7 +9,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kNodesOptions[] = {kFilterOption};
+constexpr Option kNodesOptions[] = {kSelectorOption, kFilterOption};
 
 std::string_view StateName(v1::NodeState state) {
   switch (state) {
@@ -22,6 +23,10 @@ Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream& stre
   v1::ListNodesRequest request;
   request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(v1::ListNodesResponse response, client.List<v1::ListNodesResponse>(request));
+  if (arguments.Has("selector")) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, NodesOf(client, arguments, ""));
+    KeepNodes(names, &v1::NodeSummary::name, *response.mutable_nodes());
+  }
   Output output;
   Table table{.columns = {{.title = "NAME"},
                           {.title = "STATE", .coloured = true},
@@ -84,7 +89,7 @@ extern const Command nodes = {
     .example =
         "fabricctl nodes -o wide\n"
         "fabricctl nodes --filter 'state=lost' -o name\n"
-        "fabricctl nodes --filter 'labels.pool=h100 findings_open>0'",
+        "fabricctl nodes -l pool=h100 --filter 'findings_open>0'",
     .options = kNodesOptions,
     .run = RunNodes,
     .watch = true,

@@ -16,7 +16,9 @@ Result<Output> RunProbeCancel(Client& client, const Arguments& arguments, Stream
   request.set_id(arguments.Text("ID"));
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(request));
   Output output;
-  output.before = CampaignLine(campaign);
+  if (campaign.state() == v1::CAMPAIGN_STATE_DONE)
+    output.before = "The campaign had already ended; no probe was cancelled.\n";
+  output.before += CampaignLine(campaign);
   output.names.push_back(campaign.id());
   output.message = std::make_unique<v1::Campaign>(std::move(campaign));
   return output;

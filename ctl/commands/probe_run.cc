@@ -1,13 +1,12 @@
 #include "base/text.h"
 #include "ctl/campaign_spec.h"
+#include "ctl/campaign_wait.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/tables/campaign_tables.h"
 
 namespace fabric::ctl {
 namespace {
-
-constexpr Duration kPollInterval = std::chrono::milliseconds(250);
 
 constexpr Option kNoWaitOption = {
     .name = "no-wait",
@@ -31,17 +30,6 @@ constexpr Option kProbeRecheckOptions[] = {
     kNoWaitOption,
 };
 
-// ProgressLine(), and why there can be no result yet.
-Result<std::string> ProgressOf(Client& client, const v1::Campaign& campaign) {
-  std::string line = ProgressLine(campaign);
-  if (campaign.probes_ok() + campaign.probes_failed() > 0) return line;
-  v1::ListCampaignsRequest running;
-  running.set_filter("state=running");
-  running.set_fields("id,state");
-  ASSIGN_OR_RETURN(const auto others, client.Call<v1::ListCampaignsResponse>(running));
-  return line + WaitText(campaign, others.campaigns());
-}
-
 // Before a campaign starts that Follow() waits for, so that no interrupt leaves it behind.
 void CatchUnlessNoWait(const Arguments& arguments, Stream& stream) {
   if (!arguments.Bool("no-wait")) stream.CatchInterrupts();
@@ -55,22 +43,16 @@ Result<Output> Follow(Client& client, v1::Campaign campaign, const Arguments& ar
     output.tables.clear();
     return output;
   }
-  v1::GetCampaignRequest get;
-  get.set_id(campaign.id());
-  while (campaign.state() == v1::CAMPAIGN_STATE_RUNNING) {
-    ASSIGN_OR_RETURN(const std::string line, ProgressOf(client, campaign));
-    stream.Progress(line);
-    if (!stream.Wait(kPollInterval)) {
-      v1::CancelCampaignRequest cancel;
-      cancel.set_id(campaign.id());
-      ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(cancel));
-      return Status(Code::kCancelled, Format("interrupted; campaign {} is cancelled; for its "
-                                             "results use `fabricctl probe show {}`",
-                                             campaign.id(), campaign.id()));
-    }
-    ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(get));
-  }
-  ASSIGN_OR_RETURN(campaign, CampaignWithResults(client, campaign.id()));
+  const std::string id = campaign.id();
+  ASSIGN_OR_RETURN(campaign, WaitForCampaign(client, std::move(campaign), stream, [&]() -> Status {
+                     v1::CancelCampaignRequest cancel;
+                     cancel.set_id(id);
+                     RETURN_IF_ERROR(client.Call<v1::Campaign>(cancel).status());
+                     return {Code::kCancelled,
+                             Format("interrupted; campaign {} is cancelled; for its results use "
+                                    "`fabricctl probe show {}`",
+                                    id, id)};
+                   }));
   return CampaignOutput(std::move(campaign));
 }
 

@@ -11,6 +11,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/host_list.h"
+#include "ctl/node_progress.h"
 #include "ctl/redaction.h"
 #include "ctl/render.h"
 #include "ctl/tar.h"
@@ -193,7 +194,11 @@ Result<Output> RunSupportBundle(Client& client, const Arguments& arguments, Stre
   const auto nodes = bundle.AddList<v1::ListNodesResponse>("nodes.json", v1::ListNodesRequest());
   AddAllLists(bundle);
   const std::vector<std::string> names = selected.empty() ? NodesWithFindings(nodes) : selected;
-  for (const std::string& name : names) bundle.AddSnapshot(name);
+  NodeProgress progress(stream, "support-bundle", names.size());
+  for (const std::string& name : names) {
+    progress.Next();
+    bundle.AddSnapshot(name);
+  }
   for (const std::string& path : arguments.All("add")) RETURN_IF_ERROR(bundle.AddFile(path));
   Output output;
   output.after = bundle.errors().empty() ? std::string() : "Not in the bundle:\n" + bundle.errors();

@@ -26,6 +26,7 @@ constexpr Option kTopOptions[] = {
     NodesOption(
         "NODES",
         "Nodes, such as gpu[001-016], pool=h100, @FILE or -. Default: all nodes, at most 64."),
+    kSelectorOption,
     {.name = "limit",
      .type = OptionType::kNumber,
      .fallback = "40",
@@ -42,9 +43,8 @@ std::string BitsCell(const std::optional<double>& rate) {
 
 Result<std::vector<std::string>> TopNodes(Client& client, const Arguments& arguments) {
   std::vector<std::string> names;
-  if (arguments.Has("NODES")) {
-    ASSIGN_OR_RETURN(names, NodesOf(client, arguments, "NODES"));
-  } else {
+  ASSIGN_OR_RETURN(names, NodesOf(client, arguments, "NODES"));
+  if (names.empty()) {
     v1::ListNodesRequest request;
     request.set_filter("state=connected");
     request.set_fields("name");

@@ -8,6 +8,7 @@
 #include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/topology_graph.h"
+#include "ctl/tables/topology_tree.h"
 
 namespace fabric::ctl {
 namespace {
@@ -47,8 +48,10 @@ std::string NodesCell(const std::set<std::string>& nodes, bool all) {
 constexpr Option kTopologyOptions[] = {
     {.name = "as",
      .fallback = "table",
-     .choices = "table|dot|svg",
-     .doc = "Print the links of leaf switches and nodes for Graphviz, or as a picture."},
+     .choices = "table|tree|dot|svg",
+     .doc = "tree: leaf switches of each rail, with the ports below them that are not ACTIVE or "
+            "have an open finding; -o wide: all ports. dot, svg: links of leaf switches and nodes "
+            "for Graphviz, or as a picture."},
     kFilterOption};
 
 // A picture has one format, and a terminal cannot repeat it.
@@ -61,16 +64,24 @@ Status CheckPicture(const Arguments& arguments, std::string_view as) {
 
 Result<Output> RunTopology(Client& client, const Arguments& arguments, Stream& stream) {
   const std::string as = arguments.Text("as");
-  if (as != "table") RETURN_IF_ERROR(CheckPicture(arguments, as));
+  const bool picture = as == "dot" || as == "svg";
+  if (picture) RETURN_IF_ERROR(CheckPicture(arguments, as));
   v1::ListDevicesRequest request;
   request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.List<v1::ListDevicesResponse>(request));
-  if (as != "table") {
+  if (picture) {
     // Complete as it is: the renderer must not change it.
     (void)stream.Write(as == "dot" ? TopologyDot(response) : TopologySvg(response));
     return Output();
   }
   Output output;
+  if (as == "tree") {
+    ASSIGN_OR_RETURN(const auto findings,
+                     client.List<v1::ListFindingsResponse>(v1::ListFindingsRequest()));
+    output.before = TopologyTree(response, findings, arguments.Text("output") == "wide");
+    output.message = std::make_unique<v1::ListDevicesResponse>(std::move(response));
+    return output;
+  }
   Table table{.columns = {{.title = "RAIL", .right_aligned = true},
                           {.title = "CARD"},
                           {.title = "RAIL BY"},
@@ -96,7 +107,7 @@ Result<Output> RunTopology(Client& client, const Arguments& arguments, Stream& s
 
 extern const Command topology = {
     .path = "topology",
-    .summary = "Show the rails: the places of their cards, and the source of each rail.",
+    .summary = "Show the rails and leaf switches: as a table of cards, a tree or a picture.",
     .description =
         "A row has the ports of one rail whose cards have the same PCI address. RAIL BY is the "
         "source of the rail: profile, gpu (GPU affinity by the profile), product (the place of the "
@@ -105,6 +116,7 @@ extern const Command topology = {
         "in other places.",
     .example =
         "fabricctl topology\n"
+        "fabricctl topology --as tree --filter 'rail=0'\n"
         "fabricctl topology --as svg > fabric.svg",
     .options = kTopologyOptions,
     .run = RunTopology,

@@ -43,6 +43,16 @@ FakeController WithEvents() {
   return controller;
 }
 
+// The names are asked for before the events, the state after a gap later: without lost nodes.
+FakeController WithEventsAndNames() {
+  FakeController controller = WithEvents();
+  for (const char* const node : {"n1", "n2", "n3", "n4", "n9"})
+    controller.Answer<v1::ListNodesResponse>().add_nodes()->set_name(node);
+  controller.Answers<v1::ListNodesResponse>().emplace_back();
+  controller.Answer<v1::ListRulesResponse>().add_rules()->set_id("port_active");
+  return controller;
+}
+
 TEST(Events, OneLineEach) {
   FakeController controller = WithEvents();
   const Said said = RunWords("events --watch", controller);
@@ -155,7 +165,7 @@ TEST(Events, AListIsNotWrittenToAClosedPipe) {
 }
 
 TEST(Events, AreSelectedByKindAndNode) {
-  FakeController controller = WithEvents();
+  FakeController controller = WithEventsAndNames();
   EXPECT_EQ(RunWords("events --kind finding,campaign -o name", controller).out, "9\n10\nab-15\n")
       << "gaps are always shown";
   EXPECT_EQ(RunWords("events --node n2 -o name", controller).out, "8\n11\nab-15\n");
@@ -166,7 +176,7 @@ TEST(Events, AreSelectedByKindAndNode) {
 }
 
 TEST(Events, TheControllerSelectsThem) {
-  FakeController controller = WithEvents();
+  FakeController controller = WithEventsAndNames();
   const Said said = RunWords(
       "events --kind node,finding --node n[1-2] --rule port_active --filter at>1h", controller);
   const auto request = controller.LastRequest<v1::WatchEventsRequest>();
@@ -177,8 +187,23 @@ TEST(Events, TheControllerSelectsThem) {
 }
 
 TEST(Events, AreSelectedByRule) {
-  FakeController controller = WithEvents();
+  FakeController controller = WithEventsAndNames();
   EXPECT_EQ(RunWords("events --rule port_active -o name", controller).out, "9\nab-15\n");
+}
+
+TEST(Events, AMisspelledRuleOrNodeIsAnError) {
+  for (const auto& [words, err] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"events --rule port_activ", "unknown rule 'port_activ'; did you mean 'port_active'?"},
+           {"events --rule wrong --watch", "unknown rule 'wrong'; see fabricctl rules"},
+           {"events --node n22", "unknown node 'n22'; did you mean 'n2'?"},
+           {"events --node n1,gone",
+            "unknown node 'gone'; of a node that was removed: --filter 'node.name=gone'"}}) {
+    FakeController controller = WithEventsAndNames();
+    const Said said = RunWords(words, controller);
+    EXPECT_EQ(said.err, Format("fabricctl: {}\n", err));
+    EXPECT_EQ(said.out, "") << words;
+    EXPECT_EQ(said.status, kExitError) << words;
+  }
 }
 
 // The gap that answers a cursor of no run: the oldest event that is kept.

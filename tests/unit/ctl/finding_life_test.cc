@@ -73,6 +73,35 @@ TEST(FindingShow, AResolvedOneSaysSince) {
               HasSubstr("State:        resolved since 2027-01-15T08:00:00Z\n"));
 }
 
+TEST(FindingShow, WaitsUntilItIsResolved) {
+  FakeController controller = WithFinding();
+  auto& answers = controller.Answers<v1::GetFindingResponse>();
+  answers[0].mutable_finding()->clear_expired_reason();
+  answers.push_back(answers[0]);
+  answers.push_back(answers[0]);
+  answers[2].mutable_finding()->set_state(v1::FINDING_STATE_RESOLVED);
+  const FakeController before = controller;
+  Said said = RunWords("finding show 6d1f --wait", controller);
+  EXPECT_EQ(said.status, kExitOk);
+  EXPECT_THAT(said.out, HasSubstr("State:        resolved since"));
+  EXPECT_EQ(controller.Requests<v1::GetFindingRequest>().size(), 3u);
+  EXPECT_EQ(controller.LastRequest<v1::GetFindingRequest>().id(), "6d1f3a0c9b2e4455");
+
+  controller = before;
+  said = RunWords("finding show 6d1f --wait", controller, {.interrupted = true});
+  EXPECT_EQ(said.status, kExitInterrupted);
+  EXPECT_EQ(said.err, "fabricctl: interrupted; finding 6d1f3a0c9b2e4455 is open\n");
+}
+
+TEST(FindingShow, AWaitThatEndsWithALostNodeIsNoSuccess) {
+  FakeController controller = WithFinding();
+  controller.Answer<v1::GetFindingResponse>().mutable_finding()->set_state(
+      v1::FINDING_STATE_RESOLVED);
+  const Said said = RunWords("finding show 6d1f --wait", controller);
+  EXPECT_EQ(said.status, kExitFindings);
+  EXPECT_THAT(said.out, HasSubstr("Expired:      node n2 is lost"));
+}
+
 TEST(FindingAck, IsSignedByTheUser) {
   FakeController controller = WithFinding();
   const Said said = RunWords("finding ack 6d1f --note seen", controller);

@@ -51,8 +51,15 @@ TEST(NodeRemove, ANodeThatFailsIsAnErrorAndTheOthersAreRemoved) {
   const Said said = RunWords("node remove n[1-3] --yes", controller);
   EXPECT_EQ(said.status, kExitError);
   EXPECT_EQ(said.out, "Node n1 is removed.\nNode n3 is removed.\n");
-  EXPECT_EQ(said.err, "fabricctl: n2: node n2 is connected\n");
+  EXPECT_EQ(said.err, "fabricctl: node n2 is connected\n");
   EXPECT_THAT(RemovedNames(controller), ElementsAre("n1", "n2", "n3"));
+}
+
+TEST(NodeRemove, AnErrorHasTheNameOfTheNodeOnce) {
+  FakeController controller = ThatRemoves({"n3"});
+  controller.failures["n2"] = Status(Code::kFailedPrecondition, "node n22 has its agent");
+  EXPECT_EQ(RunWords("node remove n[2-3] --yes", controller).err,
+            "fabricctl: n2: node n22 has its agent\n");
 }
 
 TEST(NodeRemove, AControllerThatDoesNotAnswerIsAskedOnce) {

@@ -149,6 +149,30 @@ TEST(Selectors, AreTakenWhereverNodesAreNamed) {
       << "without a controller";
 }
 
+TEST(Selectors, AreAnOptionOfCommandsThatList) {
+  FakeController controller = WithLabels();
+  EXPECT_EQ(RunWords("nodes --selector pool=h100 -o name", controller).out, "n1\nn2\n");
+  EXPECT_EQ(RunWords("nodes -l pool=h100,rack=r12 -o name", controller).out, "n1\n");
+  for (const char* const node : {"n1", "n2", "n3"}) {
+    v1::DeviceSummary& device = *controller.Answer<v1::ListDevicesResponse>().add_devices();
+    device.set_node(node);
+    device.set_device("mlx5_0");
+    device.set_port(1);
+  }
+  EXPECT_EQ(RunWords("devices -l rack=r13 -o name", controller).out, "n2/mlx5_0/1\n");
+  RunWords("findings -l pool=h200", controller);
+  EXPECT_THAT(controller.LastRequest<v1::ListFindingsRequest>().nodes(), ElementsAre("n3"));
+  RunWords("events -l pool=h200", controller);
+  EXPECT_THAT(controller.LastRequest<v1::WatchEventsRequest>().nodes(), ElementsAre("n3"));
+  RunWords("nccl-env -l pool=h200", controller);
+  EXPECT_EQ(controller.LastRequest<v1::GetNodeRequest>().name(), "n3");
+  RunWords("diagnose -l rack=r12", controller);
+  EXPECT_EQ(controller.LastRequest<v1::GetNodeRequest>().name(), "n1");
+  const Said said = RunWords("nodes -l pol=h100", controller);
+  EXPECT_EQ(said.err, "fabricctl: --selector: unknown label 'pol'; did you mean 'pool'?\n");
+  EXPECT_EQ(said.out, "");
+}
+
 TEST(Selectors, ASilenceIsAddedForEachNode) {
   FakeController controller = WithLabels();
   controller.Answers<v1::Silence>() = {

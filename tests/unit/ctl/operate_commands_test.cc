@@ -69,7 +69,7 @@ TEST(NodeMaintenance, EndsForSeveralNodes) {
   const Said said = RunWords("node maintenance n[2-4] --end --author ada", controller);
   EXPECT_EQ(said.status, kExitError);
   EXPECT_EQ(said.out, "Maintenance of n2 ended.\nMaintenance of n3 ended.\n");
-  EXPECT_EQ(said.err, "fabricctl: n4: node n4 is not in maintenance\n");
+  EXPECT_EQ(said.err, "fabricctl: node n4 is not in maintenance\n");
   EXPECT_EQ(controller.Requests<v1::DeleteSilenceRequest>().size(), 2u);
 }
 

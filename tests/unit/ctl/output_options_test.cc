@@ -167,6 +167,27 @@ TEST_F(ContextsTest, AnUnknownContextAndAMissingFileAreErrors) {
   EXPECT_THAT(Ctl("nodes --config /no/such/file").err, HasSubstr("/no/such/file: "));
 }
 
+TEST_F(ContextsTest, AreDeleted) {
+  EXPECT_EQ(Ctl("config current-context").err,
+            "fabricctl: no current context; select one with `fabricctl config use-context`\n");
+  Ctl("config set-context prod --controller p:1");
+  Ctl("config set-context lab --controller l:1");
+  EXPECT_EQ(Ctl("config current-context").out, "prod\n");
+  EXPECT_EQ(Ctl("config delete-context lab").out, "Context lab is deleted.\n");
+  EXPECT_EQ(Ctl("config delete-context lab").status, kExitUsage) << "it is gone";
+  EXPECT_EQ(Ctl("config current-context").out, "prod\n");
+  EXPECT_EQ(Ctl("config delete-context prod").out,
+            "Context prod is deleted; no context is current now.\n");
+  EXPECT_EQ(Ctl("config get-contexts -o name").out, "");
+}
+
+TEST_F(ContextsTest, AContextWithoutAFileSaysHowToCreateIt) {
+  EXPECT_EQ(Ctl("nodes --context prod").err,
+            Format("fabricctl: --context prod: {}: No such file or directory; create the file "
+                   "with fabricctl config set-context\n",
+                   terminal_.config));
+}
+
 TEST_F(ContextsTest, AllShowsEachOneWithItsOwnError) {
   EXPECT_THAT(Ctl("nodes --context all --config /no/such/file").err, HasSubstr("/no/such/file: "));
   Ctl("config set-context east --controller e:1");
