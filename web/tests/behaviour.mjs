@@ -48,11 +48,11 @@ async function silenceARuleFromTheForm(page, world) {
   await waitText(page, "firmware update");
   await page.waitForSelector("input[name=rule]");
   await page.type("input[name=reason]", "known");
-  await press(page, "Silence");
+  await press(page, "Add silence");
   await waitText(page, "expected a node or a rule, saw neither");
   await page.type("input[name=rule]", "peermem_loaded");
   await page.type("input[name=node]", "gpu-0200");
-  await press(page, "Silence");
+  await press(page, "Add silence");
   const of = (one) => one.node === "gpu-0200" && one.rule === "peermem_loaded";
   const active = async () => (await call(world.rest, "/v1/silences")).silences.find(of);
   const { id } = await until("the silence starts", active);

@@ -12,7 +12,7 @@ function Silenced({ silence }: { silence: Silence }) {
   return (
     <>
       {silence.finding !== "" && (
-        <div>
+        <div class="of">
           finding{" "}
           <a href={hashOf(["findings", silence.finding])}>
             <code>{silence.finding}</code>
@@ -20,12 +20,12 @@ function Silenced({ silence }: { silence: Silence }) {
         </div>
       )}
       {silence.rule !== "" && (
-        <div>
+        <div class="of">
           rule <a href={hashOf(["rules"], { filter: silence.rule })}>{silence.rule}</a>
         </div>
       )}
       {silence.node !== "" && (
-        <div>
+        <div class="of">
           {silence.maintenance ? "maintenance of " : "node "}
           <NodeLink name={silence.node} />
         </div>
@@ -41,7 +41,7 @@ const targetOf = (one: Silence) => `${one.node} ${one.rule} ${one.finding}`;
 
 function columnsOf(end?: (silence: Silence) => Promise<void>): Column<Silence>[] {
   const columns: Column<Silence>[] = [
-    { title: "Silence", minor: true, sort: (one) => one.id, cell: (one) => one.id },
+    { title: "ID", minor: true, sort: (one) => one.id, cell: (one) => one.id },
     { title: "Of", sort: targetOf, cell: (one) => <Silenced silence={one} /> },
     {
       title: "Until",
@@ -93,7 +93,7 @@ function StartForm({ author, node, reload }: { author: string; node: string; rel
     reload();
   };
   return (
-    <Form label="Silence" submit={submit}>
+    <Form label="Add silence" submit={submit}>
       <div class="row">
         <Field label="Node" hint=" empty: all">
           <input name="node" size={14} defaultValue={node} placeholder="gpu-0001" />
