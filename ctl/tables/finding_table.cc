@@ -76,7 +76,7 @@ std::vector<Row> Rows(const std::vector<const v1::Finding*>& sorted, bool fold) 
 void AddIdAndAge(Table& table) {
   table.columns.pop_back();
   table.columns.insert(table.columns.begin(),
-                       {{.title = "ID"}, {.title = "AGE", .right_aligned = true}});
+                       {{.title = "ID"}, {.title = "AGE", .right_aligned = true, .drop = 1}});
 }
 
 std::string Fix(const v1::Finding& finding) {
@@ -115,9 +115,9 @@ std::string StatusCell(const v1::Finding& finding) {
 
 Table FindingTable(const Findings& findings, FindingColumns columns) {
   Table table{.columns = {{.title = "SEVERITY", .coloured = true},
-                          {.title = "RULE"},
-                          {.title = "SUBJECT"},
-                          {.title = "WHAT", .elastic = true},
+                          {.title = "RULE", .elastic = true, .cut_min = 20, .cut_late = 24},
+                          {.title = "SUBJECT", .elastic = true, .cut_min = 10, .cut_late = 18},
+                          {.title = "WHAT", .elastic = true, .main = true},
                           {.title = "OPENED", .wide_only = true},
                           {.title = "EXPECTED", .wide_only = true},
                           {.title = "SEEN", .wide_only = true},

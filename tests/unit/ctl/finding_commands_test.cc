@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "ctl/render.h"
 #include "tests/testing/golden.h"
 #include "tests/unit/ctl/fake_client.h"
 
@@ -47,6 +49,22 @@ TEST(Findings, MostSevereFirstUnknownLast) {
   const Said said = RunWords("findings", controller);
   EXPECT_TRUE(MatchesGolden("ctl/findings", said.out));
   EXPECT_EQ(said.status, kExitFindings);
+}
+
+TEST(Findings, FitANarrowTerminalWithWholeIds) {
+  FakeController controller = WithFindings();
+  for (v1::Finding& finding : *controller.Answer<v1::ListFindingsResponse>().mutable_findings()) {
+    finding.set_id("8f21c03be94d7a" + finding.id());
+    finding.set_rule("rdma_mtu_matches_netdev");
+    finding.set_title(finding.title() + ", as the switch leaf-12 announces it for the rail");
+    finding.mutable_subject()->set_node("gpu-0101-of-the-third-pod");
+  }
+  const std::string text = RunWords("findings", controller, {.columns = 80}).out;
+  EXPECT_THAT(text, HasSubstr("8f21c03be94d7af0  "));
+  EXPECT_THAT(text, HasSubstr("rdma_mtu_matches_ne…"));
+  for (const std::string_view line : Split(text, '\n')) EXPECT_LE(DisplayWidth(line), 80u) << line;
+  EXPECT_THAT(RunWords("findings", controller, {.columns = 140}).out,
+              HasSubstr("rdma_mtu_matches_netdev  "));
 }
 
 TEST(Findings, OfOneRuleAndSubjectGoByWhatTheySay) {

@@ -45,6 +45,8 @@ TEST_F(SubnetCommands, SubnetCheckExitsWithOneForAFailure) {
   const Said failed = Run("subnet check -o json " + Edited(net, "lid 7 4xHDR", "lid 65535 4xHDR"));
   EXPECT_THAT(failed.out, HasSubstr("\"counts\": {"));
   EXPECT_THAT(Run("subnet check /not/there").err, HasSubstr("/not/there: No such file"));
+  EXPECT_THAT(Run("subnet show mlx5_9").err,
+              HasSubstr("; for a subnet that the controller reads, use --subnet NAME"));
   EXPECT_THAT(Run("subnet check --oversubscription x " + net).err, HasSubstr("saw 'x'"));
 }
 
