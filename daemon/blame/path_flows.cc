@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/blame/transient_bound.h"
+
 namespace fabric::blame {
 namespace {
 
@@ -27,10 +29,6 @@ double LogFactorial(std::size_t n) {
 // Log probability of these rounds with the fault if each rate is equally likely.
 double LogEvidenceOfRounds(std::size_t present, std::size_t all) {
   return LogFactorial(present) + LogFactorial(all - present) - LogFactorial(all + 1);
-}
-
-double Discount(double gain, double transient) {
-  return gain <= 0 ? 0 : std::log1p(transient * std::expm1(std::min(gain, 300.0)));
 }
 
 struct Seen {
@@ -73,7 +71,7 @@ class PathFlows {
     return true;
   }
 
-  void Fit(std::span<const double, 6> shares, PathFlowsFit& fit) {
+  void Fit(std::span<const double, kShareCount> shares, PathFlowsFit& fit) {
     for (std::size_t level = 0; level < std::tuple_size_v<Gains>; ++level) {
       std::size_t rounds = 0;
       for (const auto& [round, gains] : best_) rounds += gains[level] > kPresentMin ? 1 : 0;
@@ -117,7 +115,8 @@ class PathFlows {
   }
 
   // Each flow is on the bad path or not, in all rounds with the fault.
-  void AddFlows(std::size_t level, std::span<const double, 6> shares, PathFlowsFit& fit) const {
+  void AddFlows(std::size_t level, std::span<const double, kShareCount> shares,
+                PathFlowsFit& fit) const {
     for (std::size_t begin = 0; begin < seen_.size();) {
       double gain = 0;
       std::size_t end = begin;
@@ -138,20 +137,25 @@ class PathFlows {
       ++pairs[{std::get<0>(key), event.from}];
       if (event.to != event.from) ++pairs[{std::get<0>(key), event.to}];
     }
-    double excess = 0;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, double> hosts;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Gains> hosts;
     for (const auto& [key, event] : events_) {
       const double most = *std::max_element(event.gains.begin(), event.gains.end());
-      const double discount = Discount(most, transient_);
-      excess += discount;
       const std::pair from(std::get<0>(key), event.from);
       const std::pair to(std::get<0>(key), event.to);
       const std::pair host = pairs.at(from) >= pairs.at(to) ? from : to;
-      if (pairs.at(host) > 1) hosts[host] += most - discount;
+      Gains* const of_host = pairs.at(host) > 1 ? &hosts[host] : nullptr;
+      for (std::size_t level = 0; level < event.gains.size(); ++level) {
+        const double gain = event.gains[level];
+        const double bounded = AgainstTransient(gain, most, most, transient_);
+        for (Gains& gains : fit.score) gains[level] -= gain - bounded;
+        if (of_host != nullptr) (*of_host)[level] += bounded;
+      }
     }
-    for (Gains& gains : fit.score)
-      for (double& gain : gains) gain -= excess;
-    for (const auto& [host, gain] : hosts) fit.by_host += Discount(gain, transient_);
+    for (const auto& [host, gains] : hosts) {
+      const double most = *std::max_element(gains.begin(), gains.end());
+      for (std::size_t level = 0; level < gains.size(); ++level)
+        fit.by_host[level] += gains[level] - AgainstTransient(gains[level], most, most, transient_);
+    }
   }
 
   const ObservationPaths& paths_;
@@ -165,8 +169,8 @@ class PathFlows {
 }  // namespace
 
 PathFlowsFit FitPathFlows(const ObservationPaths& paths, const ExplainedLevels& levels,
-                          std::span<const std::uint32_t> through, std::span<const double, 6> shares,
-                          double transient) {
+                          std::span<const std::uint32_t> through,
+                          std::span<const double, kShareCount> shares, double transient) {
   PathFlowsFit fit;
   PathFlows flows(paths, levels, transient);
   if (flows.Take(through)) flows.Fit(shares, fit);

@@ -16,19 +16,22 @@
 
 namespace fabric::blame {
 
+// Number of fractions of the flows that are compared.
+inline constexpr std::size_t kShareCount = 8;
+
 struct PathFlowsFit {
   using Gains = std::array<double, kLevels - 1>;  // By level above 0
 
   // Log likelihood ratios to chance, by share and level.
-  std::array<Gains, 6> score = {};
-  double by_host = 0;  // Less than `score` where a host has one transient cause in a round
+  std::array<Gains, kShareCount> score = {};
+  Gains by_host = {};  // Less than `score` where a host has one transient cause in a round
   bool any = false;    // False: too few bad observations
 };
 
 // `through`: observations of the component, by round and pair. `shares`: fractions of the flows.
 // `transient`: probability that a pair is bad in a round for a transient cause.
 PathFlowsFit FitPathFlows(const ObservationPaths& paths, const ExplainedLevels& levels,
-                          std::span<const std::uint32_t> through, std::span<const double, 6> shares,
-                          double transient);
+                          std::span<const std::uint32_t> through,
+                          std::span<const double, kShareCount> shares, double transient);
 
 }  // namespace fabric::blame

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "daemon/blame/path_flows.h"
+#include "daemon/blame/transient_bound.h"
 
 namespace fabric::blame {
 namespace {
@@ -21,8 +22,8 @@ ComponentTraits TraitsOf(ComponentKind kind) {
     case ComponentKind::kPort: return {1e-4, 3, 0, true};
     case ComponentKind::kHost: return {5e-5, 3, 0, true};
     case ComponentKind::kLeaf: return {5e-5, 1, 0, false};
-    case ComponentKind::kUplink: return {1e-4, 6, 0, false};
-    case ComponentKind::kSpine: return {2e-5, 5, 1, false};
+    case ComponentKind::kUplink: return {1e-4, kShareCount, 0, false};
+    case ComponentKind::kSpine: return {2e-5, kShareCount - 1, 1, false};
     case ComponentKind::kLeafPair: return {1e-6, 1, 0, false};
     case ComponentKind::kRail: return {1e-5, 1, 0, false};
     case ComponentKind::kPair: return {3e-7, 3, 0, true};
@@ -90,11 +91,25 @@ double Scorer::Most(const Sums& sums) {
   return most;
 }
 
-// The score of one event is bounded, because it may have a transient cause: a host pause makes all
-// probes with its partners bad in that round. Subtracts the same amount from all levels, so that
-// their differences remain.
 double Scorer::TransientDiscount(double most) const {
-  return most <= 0 ? 0 : std::log1p(transient_ * std::expm1(std::min(most, 300.0)));
+  return LogOddsOfChance(most, transient_);
+}
+
+// The score of one event is bounded, because it may have a transient cause: a host pause makes all
+// probes with its partners bad in that round. A flow is as bad as the worst cause on its path: with
+// a transient cause, the flows of the hypothesis are at its level or worse, and the others at any.
+void Scorer::BoundEvent(std::size_t flows, Sums& sums) const {
+  const double most = Most(sums);
+  if (most <= 0) return;
+  for (std::size_t share = 0; share < kShares.size(); ++share) {
+    double both =
+        share == 0 ? -1e18 : most + static_cast<double>(flows) * std::log1p(-kShares[share]);
+    for (std::size_t worse = kWorse; worse-- > 0;) {
+      double& gain = sums[share][worse];
+      both = std::max(both, gain);
+      gain = AgainstTransient(gain, both, most, transient_);
+    }
+  }
 }
 
 const Scorer::ObservationScore& Scorer::ScoreOfObservation(std::uint32_t observation) {
@@ -139,17 +154,11 @@ const Scorer::PairScore& Scorer::PairOf(Cluster pair, std::uint64_t key) {
       }
     }
   }
-  // A transient cause can also affect some flows only.
-  double most = 0;
-  for (std::size_t share = 0; share < kShares.size(); ++share) {
-    for (std::size_t worse = 0; worse < kWorse; ++worse) {
+  for (std::size_t share = 0; share < kShares.size(); ++share)
+    for (std::size_t worse = 0; worse < kWorse; ++worse)
       sums.per_flow[share][worse] = good[share][worse] + bad[share][worse];
-      most = std::max(most, sums.per_flow[share][worse]);
-    }
-  }
-  const double excess = TransientDiscount(most);
-  for (Gains& gains : sums.per_flow)
-    for (double& gain : gains) gain -= excess;
+  // A transient cause can also affect some flows only.
+  BoundEvent(pair.size(), sums.per_flow);
   sums.as_a_whole = sums.per_flow[0];
   return sums;
 }
@@ -251,9 +260,7 @@ void Scorer::AddByHost(const Add& add) {
         sums[share][worse] += (*pair.sums)[share][worse];
   }
   for (auto& [host, sums] : hosts) {
-    const double excess = TransientDiscount(Most(sums));
-    for (Gains& gains : sums)
-      for (double& gain : gains) gain -= excess;
+    BoundEvent(1, sums);
     add(Sums{}, sums);
   }
 }
@@ -281,7 +288,7 @@ void Scorer::AddPathFlows(const Component& component, Cluster through, Fit& best
   for (std::size_t share = 1; share < kShares.size(); ++share) {
     for (std::size_t worse = 0; worse < kWorse; ++worse) {
       const double score = fit.score[share][worse];
-      Take(score, score - fit.by_host, worse + 1, share, best);
+      Take(score, score - fit.by_host[worse], worse + 1, share, best);
     }
   }
 }

@@ -19,11 +19,15 @@
 #include "daemon/blame/components.h"
 #include "daemon/blame/counters.h"
 #include "daemon/blame/likelihood.h"
+#include "daemon/blame/path_flows.h"
 
 namespace fabric::blame {
 
-// Fraction of the flows through a component, or of the rounds, that are bad.
-inline constexpr std::array<double, 6> kShares = {1, 0.5, 0.25, 0.125, 0.0625, 0.03125};
+// Fraction of the flows through a component, or of the rounds, that are bad. A switch with 64
+// uplinks sends one flow of 64 on each of them, and a path that drops large packets only is good
+// for all pings.
+inline constexpr std::array<double, kShareCount> kShares = {1,      0.5,     0.25,     0.125,
+                                                            0.0625, 0.03125, 0.015625, 0.0078125};
 
 struct Fit {
   // Log odds for comparison with other components. Includes counters.
@@ -121,6 +125,8 @@ class Scorer {
                    Fit& best);
   Fit BestFit(const Component& component, Direction direction, Cluster through);
   double TransientDiscount(double most) const;
+  // Bounds the score of one event with this number of flows.
+  void BoundEvent(std::size_t flows, Sums& sums) const;
 
   const ObservationPaths& paths_;
   const ExplainedLevels& levels_;
