@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "daemon/blame/search_run.h"
 #include "daemon/blame/shared_paths.h"
 #include "daemon/blame/transients.h"
 
@@ -21,8 +22,6 @@ constexpr double kOneOfMany = 0.005;           // Minimum bad fraction of a rail
 constexpr std::size_t kCandidatesMax = 8;
 constexpr std::size_t kTroublesMax = 512;
 constexpr int kReconsiderMax = 4;
-constexpr double kUplinksRestMax = 0.1;  // Maximum part of its flows that they leave unexplained
-constexpr std::size_t kUplinksMax = 3;   // Maximum number of uplinks that replace a spine
 constexpr int kTransientsMax = 4;        // Number of times that the transient rate is learned
 constexpr double kTransientsMore = 1.5;  // Minimum factor to search again
 
@@ -31,322 +30,230 @@ bool Wide(ComponentKind kind) {
          kind == ComponentKind::kFabric;
 }
 
-class SearchRun {
- public:
-  SearchRun(const ObservationPaths& paths, const ChannelLikelihoods& figures,
-            const CounterEvidence& counters, const KnownFaults& known)
-      : paths_(paths), levels_(figures), scorer_(paths, levels_, counters) {
-    for (const Component& component : known.decided) scorer_.Expect(component);
-    for (const Fault& stalled : known.stalled) Ignore(stalled);
+}  // namespace
+
+SearchRun::SearchRun(const ObservationPaths& paths, const ChannelLikelihoods& figures,
+                     const CounterEvidence& counters, const KnownFaults& known)
+    : paths_(paths), levels_(figures), scorer_(paths, levels_, counters) {
+  for (const Component& component : known.decided) scorer_.Expect(component);
+  for (const Fault& stalled : known.stalled) Ignore(stalled);
+}
+
+SearchResult SearchRun::Run() {
+  for (std::uint32_t i = 0; i < paths_.observations().size(); ++i)
+    if (levels_.Has(i) && levels_.Badness(i) > levels_.BadMin(i)) bad_.push_back(i);
+  if (bad_.empty()) return {};
+  Choose();
+  SearchResult found;
+  for (std::size_t i = 0; i < chosen_.size(); ++i)
+    if (auto fault = FaultOf(i)) found.faults.push_back(*std::move(fault));
+  // More faults may hide behind explained observations; they show after the repair.
+  std::erase_if(bad_, [&](std::uint32_t i) { return levels_.LevelOf(i) > 0; });
+  found.unexplained =
+      static_cast<double>(bad_.size()) / static_cast<double>(paths_.observations().size());
+  for (const auto& [component, hypothesis] : ComponentsOfBad(bad_, kSuspicious))
+    if (!IsChosen(component)) found.suspicious.push_back(component);
+  AddDeadPorts(found.suspicious);
+  const std::vector<Component> odd = OddPairs(paths_, levels_, bad_);
+  found.suspicious.insert(found.suspicious.end(), odd.begin(), odd.end());
+  return found;
+}
+
+const Hypothesis& SearchRun::Best(const std::vector<Hypothesis>& directions) {
+  return *std::max_element(directions.begin(), directions.end(),
+                           [](const auto& a, const auto& b) { return a.fit.score < b.fit.score; });
+}
+
+const Hypothesis& SearchRun::LikeliestDirection(const std::vector<Hypothesis>& directions) {
+  const Hypothesis& best = Best(directions);
+  const double nearly = std::max(3.0, best.fit.score / 10);
+  const Hypothesis* likeliest = &best;
+  double odds = scorer_.LogOddsOfDirection(best);
+  for (const Hypothesis& direction : directions) {
+    if (direction.fit.score < best.fit.score - nearly) continue;
+    const double of_way = scorer_.LogOddsOfDirection(direction);
+    if (of_way <= odds) continue;
+    likeliest = &direction;
+    odds = of_way;
   }
+  return *likeliest;
+}
 
-  SearchResult Run() {
-    for (std::uint32_t i = 0; i < paths_.observations().size(); ++i)
-      if (levels_.Has(i) && levels_.Badness(i) > levels_.BadMin(i)) bad_.push_back(i);
-    if (bad_.empty()) return {};
-    Choose();
-    SearchResult found;
-    for (std::size_t i = 0; i < chosen_.size(); ++i)
-      if (auto fault = FaultOf(i)) found.faults.push_back(*std::move(fault));
-    // More faults may hide behind explained observations; they show after the repair.
-    std::erase_if(bad_, [&](std::uint32_t i) { return levels_.LevelOf(i) > 0; });
-    found.unexplained =
-        static_cast<double>(bad_.size()) / static_cast<double>(paths_.observations().size());
-    for (const auto& [component, hypothesis] : ComponentsOfBad(bad_, kSuspicious))
-      if (!IsChosen(component)) found.suspicious.push_back(component);
-    AddDeadPorts(found.suspicious);
-    const std::vector<Component> odd = OddPairs(paths_, levels_, bad_);
-    found.suspicious.insert(found.suspicious.end(), odd.begin(), odd.end());
-    return found;
-  }
-
- private:
-  using Scores = std::map<Component, std::vector<Hypothesis>>;
-
-  static const Hypothesis& Best(const std::vector<Hypothesis>& directions) {
-    return *std::max_element(
-        directions.begin(), directions.end(),
-        [](const auto& a, const auto& b) { return a.fit.score < b.fit.score; });
-  }
-
-  // The bound on one event also limits the difference between directions. So among directions that
-  // score nearly as well as the best, compare the unbounded likelihoods.
-  const Hypothesis& LikeliestDirection(const std::vector<Hypothesis>& directions) {
-    const Hypothesis& best = Best(directions);
-    const double nearly = std::max(3.0, best.fit.score / 10);
-    const Hypothesis* likeliest = &best;
-    double odds = scorer_.LogOddsOfDirection(best);
-    for (const Hypothesis& direction : directions) {
-      if (direction.fit.score < best.fit.score - nearly) continue;
-      const double of_way = scorer_.LogOddsOfDirection(direction);
-      if (of_way <= odds) continue;
-      likeliest = &direction;
-      odds = of_way;
+SearchRun::Scores SearchRun::ComponentsOfBad(const std::vector<std::uint32_t>& observations,
+                                             double against_chance_min) {
+  struct Seen {
+    std::size_t count = 0;
+    double bound = 0;  // Upper bound of the score
+  };
+  std::map<Component, Seen> seen;
+  std::vector<Component> components;
+  for (const std::uint32_t i : observations) {
+    const double unexplained = levels_.Unexplained(i);
+    if (unexplained <= levels_.BadMin(i)) continue;
+    paths_.ComponentsOf(i, components);
+    for (const Component& component : components) {
+      ++seen[component].count;
+      seen[component].bound += std::min(unexplained, scorer_.EventScoreMax());
     }
-    return *likeliest;
   }
-
-  static double AgainstChance(const std::vector<Hypothesis>& directions) {
-    return Best(directions).fit.against_chance;
+  Scores scores;
+  for (const auto& [component, what] : seen) {
+    if (what.bound + scorer_.LogPrior(component) < against_chance_min) continue;
+    if (Wide(component.kind) &&
+        static_cast<double>(what.count) < kOneOfMany * static_cast<double>(paths_.Width(component)))
+      continue;
+    const std::vector<Hypothesis>& directions = ScoreOf(component);
+    if (AgainstChance(directions) >= against_chance_min) scores.emplace(component, directions);
   }
+  return scores;
+}
 
-  // Components on the paths of these observations, as far as those are not yet explained, with at
-  // least this score against chance.
-  Scores ComponentsOfBad(const std::vector<std::uint32_t>& observations,
-                         double against_chance_min) {
-    struct Seen {
-      std::size_t count = 0;
-      double bound = 0;  // Upper bound of the score
-    };
-    std::map<Component, Seen> seen;
+const std::vector<Hypothesis>& SearchRun::ScoreOf(const Component& component) {
+  const auto [at, fresh] = known_.try_emplace(component);
+  if (fresh) at->second = scorer_.Score(component);
+  return at->second;
+}
+
+void SearchRun::InvalidateScores(std::uint32_t observation) {
+  paths_.ComponentsOf(observation, changed_);
+  for (const Component& component : changed_) known_.erase(component);
+}
+
+void SearchRun::Ignore(const Fault& stalled) {
+  for (const std::uint32_t endpoint :
+       paths_.EndpointsOfNode(stalled.candidates[0].hypothesis.component.first))
+    for (const std::uint32_t i : paths_.ObservationsOf(endpoint)) levels_.Ignore(i);
+}
+
+void SearchRun::Choose() {
+  const double usual = scorer_.transient();
+  for (int turn = 0; turn < kTransientsMax; ++turn) {
+    ChooseOnce();
+    const double rate =
+        TransientRate(paths_, TransientObservations(paths_, levels_, bad_, chosen_), usual);
+    if (rate < kTransientsMore * scorer_.transient()) return;
+    scorer_.SetTransient(rate);
+    chosen_.clear();
+    known_.clear();
+    as_uplinks_.clear();
+    shared_causes_.clear();
+    levels_.Reset();
+  }
+  ChooseOnce();
+}
+
+void SearchRun::ChooseOnce() {
+  ChooseGreedily();
+  Reconsider();
+  SplitSpines();
+  JoinUplinks();
+}
+
+void SearchRun::ChooseGreedily() {
+  Scores scores = ComponentsOfBad(bad_, 0);
+  while (!scores.empty() && chosen_.size() < kTroublesMax) {
+    auto best = scores.begin();
+    for (auto at = scores.begin(); at != scores.end(); ++at)
+      if (Best(at->second).fit.score > Best(best->second).fit.score) best = at;
+    const Hypothesis hypothesis = LikeliestDirection(best->second);
+    chosen_.push_back(hypothesis);
+    scores.erase(best);
+    std::set<Component> touched;
     std::vector<Component> components;
-    for (const std::uint32_t i : observations) {
-      const double unexplained = levels_.Unexplained(i);
-      if (unexplained <= levels_.BadMin(i)) continue;
+    for (const std::uint32_t i : paths_.Through(hypothesis.component)) {
+      if (!levels_.Has(i) || !scorer_.Explains(hypothesis, i)) continue;
+      levels_.SetLevel(i, hypothesis.fit.level);
+      InvalidateScores(i);
       paths_.ComponentsOf(i, components);
-      for (const Component& component : components) {
-        ++seen[component].count;
-        seen[component].bound += std::min(unexplained, scorer_.EventScoreMax());
-      }
+      touched.insert(components.begin(), components.end());
     }
-    Scores scores;
-    for (const auto& [component, what] : seen) {
-      if (what.bound + scorer_.LogPrior(component) < against_chance_min) continue;
-      if (Wide(component.kind) && static_cast<double>(what.count) <
-                                      kOneOfMany * static_cast<double>(paths_.Width(component)))
-        continue;
-      const std::vector<Hypothesis>& directions = ScoreOf(component);
-      if (AgainstChance(directions) >= against_chance_min) scores.emplace(component, directions);
-    }
-    return scores;
-  }
-
-  // Cached until a level of its observations changes.
-  const std::vector<Hypothesis>& ScoreOf(const Component& component) {
-    const auto [at, fresh] = known_.try_emplace(component);
-    if (fresh) at->second = scorer_.Score(component);
-    return at->second;
-  }
-
-  // The level of the observation changed.
-  void InvalidateScores(std::uint32_t observation) {
-    paths_.ComponentsOf(observation, changed_);
-    for (const Component& component : changed_) known_.erase(component);
-  }
-
-  // Nothing is known about the ports of a host that does not run.
-  void Ignore(const Fault& stalled) {
-    for (const std::uint32_t endpoint :
-         paths_.EndpointsOfNode(stalled.candidates[0].hypothesis.component.first))
-      for (const std::uint32_t i : paths_.ObservationsOf(endpoint)) levels_.Ignore(i);
-  }
-
-  // Searches, learns the rate of transient causes from what no fault explains, and searches again
-  // if that is more than expected.
-  void Choose() {
-    const double usual = scorer_.transient();
-    for (int turn = 0; turn < kTransientsMax; ++turn) {
-      ChooseGreedily();
-      Reconsider();
-      SplitSpines();
-      const double rate =
-          TransientRate(paths_, TransientObservations(paths_, levels_, bad_, chosen_), usual);
-      if (rate < kTransientsMore * scorer_.transient()) return;
-      scorer_.SetTransient(rate);
-      chosen_.clear();
-      known_.clear();
-      as_uplinks_.clear();
-      levels_.Reset();
-    }
-    ChooseGreedily();
-    Reconsider();
-    SplitSpines();
-  }
-
-  // Chooses the component with the best score, then the best for the unexplained rest, and so on.
-  void ChooseGreedily() {
-    Scores scores = ComponentsOfBad(bad_, 0);
-    while (!scores.empty() && chosen_.size() < kTroublesMax) {
-      auto best = scores.begin();
-      for (auto at = scores.begin(); at != scores.end(); ++at)
-        if (Best(at->second).fit.score > Best(best->second).fit.score) best = at;
-      const Hypothesis hypothesis = LikeliestDirection(best->second);
-      chosen_.push_back(hypothesis);
-      scores.erase(best);
-      std::set<Component> touched;
-      std::vector<Component> components;
-      for (const std::uint32_t i : paths_.Through(hypothesis.component)) {
-        if (!levels_.Has(i) || !scorer_.Explains(hypothesis, i)) continue;
-        levels_.SetLevel(i, hypothesis.fit.level);
-        InvalidateScores(i);
-        paths_.ComponentsOf(i, components);
-        touched.insert(components.begin(), components.end());
-      }
-      for (const Component& component : touched) {
-        const auto at = scores.find(component);
-        if (at == scores.end()) continue;
-        at->second = ScoreOf(component);
-        if (AgainstChance(at->second) < 0) scores.erase(at);
-      }
+    for (const Component& component : touched) {
+      const auto at = scores.find(component);
+      if (at == scores.end()) continue;
+      at->second = ScoreOf(component);
+      if (AgainstChance(at->second) < 0) scores.erase(at);
     }
   }
+}
 
-  // Sets the levels of the observations from all chosen hypotheses except `without`.
-  void RecomputeLevels(const std::vector<std::uint32_t>& observations, std::size_t without) {
-    for (const std::uint32_t i : observations) {
-      if (!levels_.Has(i)) continue;
-      const std::size_t before = levels_.LevelOf(i);
-      levels_.SetLevel(i, 0);
-      for (std::size_t n = 0; n < chosen_.size(); ++n) {
-        const Hypothesis& hypothesis = chosen_[n];
-        if (n == without || !paths_.Passes(hypothesis.component, i)) continue;
-        if (scorer_.Explains(hypothesis, i)) levels_.SetLevel(i, hypothesis.fit.level);
-      }
-      if (levels_.LevelOf(i) != before) InvalidateScores(i);
+void SearchRun::RecomputeLevels(const std::vector<std::uint32_t>& observations,
+                                std::size_t without) {
+  for (const std::uint32_t i : observations) {
+    if (!levels_.Has(i)) continue;
+    const std::size_t before = levels_.LevelOf(i);
+    levels_.SetLevel(i, 0);
+    for (std::size_t n = 0; n < chosen_.size(); ++n) {
+      const Hypothesis& hypothesis = chosen_[n];
+      if (n == without || !paths_.Passes(hypothesis.component, i)) continue;
+      if (scorer_.Explains(hypothesis, i)) levels_.SetLevel(i, hypothesis.fit.level);
     }
+    if (levels_.LevelOf(i) != before) InvalidateScores(i);
   }
+}
 
-  // All components that could explain the observations of a chosen one, as if it were not chosen.
-  // Leaves the levels in that state.
-  Scores Alternatives(std::size_t index, std::vector<std::uint32_t>& explained) {
-    const std::vector<std::uint32_t> through = paths_.Through(chosen_[index].component);
-    RecomputeLevels(through, index);
-    explained.clear();
-    for (const std::uint32_t i : through)
-      if (levels_.Has(i) && levels_.Unexplained(i) > levels_.BadMin(i) &&
-          scorer_.Explains(chosen_[index], i))
-        explained.push_back(i);
-    return ComponentsOfBad(explained, std::log(kShownMin));
-  }
+SearchRun::Scores SearchRun::Alternatives(std::size_t index,
+                                          std::vector<std::uint32_t>& explained) {
+  const std::vector<std::uint32_t> through = paths_.Through(chosen_[index].component);
+  RecomputeLevels(through, index);
+  explained.clear();
+  for (const std::uint32_t i : through)
+    if (levels_.Has(i) && levels_.Unexplained(i) > levels_.BadMin(i) &&
+        scorer_.Explains(chosen_[index], i))
+      explained.push_back(i);
+  return ComponentsOfBad(explained, std::log(kShownMin));
+}
 
-  // Reconsiders each chosen component, given all others: keeps, replaces or drops it.
-  void Reconsider() {
-    bool changed = true;
-    for (int sweep = 0; changed && sweep < kReconsiderMax; ++sweep) {
-      changed = false;
-      for (std::size_t index = 0; index < chosen_.size();) {
-        std::vector<std::uint32_t> explained;
-        const Component before = chosen_[index].component;
-        const std::vector<std::uint32_t> through = paths_.Through(before);
-        const Scores scores = Alternatives(index, explained);
-        const std::vector<Hypothesis>* best = nullptr;
-        for (const auto& [component, directions] : scores)
-          if (best == nullptr || Best(directions).fit.score > Best(*best).fit.score)
-            best = &directions;
-        if (best == nullptr || AgainstChance(*best) <= 0) {
-          chosen_.erase(chosen_.begin() + static_cast<long>(index));
-          RecomputeLevels(through, chosen_.size());
-          changed = true;
-          continue;
-        }
-        const Hypothesis chosen = LikeliestDirection(*best);
-        changed = changed || chosen.component != before;
-        chosen_[index] = chosen;
-        RecomputeLevels(through, chosen_.size());
-        if (chosen.component != before)
-          RecomputeLevels(paths_.Through(chosen.component), chosen_.size());
-        ++index;
-      }
-    }
-  }
-
-  // Explains the bad flows of a chosen spine by uplinks instead. Returns the sum of their scores.
-  double ScoreAsUplinks(std::size_t index, std::vector<std::uint32_t>& explained,
-                        std::vector<Hypothesis>& uplinks) {
-    Scores scores = Alternatives(index, explained);
-    double sum = 0;
-    while (uplinks.size() < kUplinksMax) {
+void SearchRun::Reconsider() {
+  bool changed = true;
+  for (int sweep = 0; changed && sweep < kReconsiderMax; ++sweep) {
+    changed = false;
+    for (std::size_t index = 0; index < chosen_.size();) {
+      std::vector<std::uint32_t> explained;
+      const Component before = chosen_[index].component;
+      const std::vector<std::uint32_t> through = paths_.Through(before);
+      const Scores scores = Alternatives(index, explained);
       const std::vector<Hypothesis>* best = nullptr;
       for (const auto& [component, directions] : scores)
-        if (component.kind == ComponentKind::kUplink && AgainstChance(directions) > 0 &&
-            (best == nullptr || Best(directions).fit.score > Best(*best).fit.score))
+        if (best == nullptr || Best(directions).fit.score > Best(*best).fit.score)
           best = &directions;
-      if (best == nullptr) return sum;
-      uplinks.push_back(LikeliestDirection(*best));
-      sum += Best(*best).fit.score;
-      for (const std::uint32_t i : paths_.Through(uplinks.back().component)) {
-        if (!levels_.Has(i) || !scorer_.Explains(uplinks.back(), i)) continue;
-        levels_.SetLevel(i, uplinks.back().fit.level);
-        InvalidateScores(i);
-      }
-      scores = ComponentsOfBad(explained, 0);
-    }
-    return sum;
-  }
-
-  std::size_t CountUnexplained(const std::vector<std::uint32_t>& observations) const {
-    return static_cast<std::size_t>(std::count_if(
-        observations.begin(), observations.end(),
-        [&](std::uint32_t i) { return levels_.Has(i) && levels_.Unexplained(i) > kTransientBad; }));
-  }
-
-  // A spine is bad with all leaves: uplinks of a few that explain its flows better replace it.
-  void SplitSpines() {
-    for (std::size_t index = 0; index < chosen_.size(); ++index) {
-      const Hypothesis spine = chosen_[index];
-      if (spine.component.kind != ComponentKind::kSpine) continue;
-      const std::vector<std::uint32_t> through = paths_.Through(spine.component);
-      RecomputeLevels(through, index);
-      const double as_spine = Best(ScoreOf(spine.component)).fit.score;
-      const auto bad = static_cast<double>(CountUnexplained(through));
-      std::vector<Hypothesis> uplinks;
-      std::vector<std::uint32_t> explained;  // By the spine
-      const double as_uplinks = ScoreAsUplinks(index, explained, uplinks);
-      const auto rest = static_cast<double>(CountUnexplained(through));
-      const bool uneven = IsWorseForSomeLeaves(paths_, levels_.channel(), explained);
-      if (uplinks.size() > 1 && (as_uplinks > as_spine || uneven) &&
-          rest <= kUplinksRestMax * bad) {
+      if (best == nullptr || AgainstChance(*best) <= 0) {
         chosen_.erase(chosen_.begin() + static_cast<long>(index));
-        chosen_.insert(chosen_.end(), uplinks.begin(), uplinks.end());
-        --index;
-      } else {
-        as_uplinks_[spine.component] = as_uplinks - as_spine;
+        RecomputeLevels(through, chosen_.size());
+        changed = true;
+        continue;
       }
+      const Hypothesis chosen = LikeliestDirection(*best);
+      changed = changed || chosen.component != before;
+      chosen_[index] = chosen;
       RecomputeLevels(through, chosen_.size());
+      if (chosen.component != before)
+        RecomputeLevels(paths_.Through(chosen.component), chosen_.size());
+      ++index;
     }
   }
+}
 
-  // Another channel that shows the fault excludes shared paths.
-  bool MayShareItsPaths(const Hypothesis& hypothesis) const {
-    return levels_.channel() == Channel::kSpeed && hypothesis.fit.share > 0 &&
-           hypothesis.component.kind == ComponentKind::kUplink &&
-           !scorer_.Expects(hypothesis.component);
+bool SearchRun::IsChosen(const Component& component) const {
+  return std::any_of(chosen_.begin(), chosen_.end(), [&](const Hypothesis& hypothesis) {
+    return hypothesis.component == component;
+  });
+}
+
+void SearchRun::AddDeadPorts(std::vector<Component>& suspicious) {
+  if (levels_.channel() != Channel::kLoss) return;
+  std::set<Component> dead;
+  for (const std::uint32_t i : bad_) {
+    const Observation& seen = paths_.observations()[i];
+    if (seen.failures < seen.attempts || seen.attempts < kNothingCameMin) continue;
+    dead.insert({{ComponentKind::kPort, seen.from}, {ComponentKind::kPort, seen.to}});
   }
-
-  bool IsChosen(const Component& component) const {
-    return std::any_of(chosen_.begin(), chosen_.end(), [&](const Hypothesis& hypothesis) {
-      return hypothesis.component == component;
-    });
+  for (const Component& component : dead) {
+    const bool known =
+        std::find(suspicious.begin(), suspicious.end(), component) != suspicious.end();
+    if (!known && !IsChosen(component) && AgainstChance(ScoreOf(component)) >= kSuspiciousDead)
+      suspicious.push_back(component);
   }
-
-  void AddDeadPorts(std::vector<Component>& suspicious) {
-    if (levels_.channel() != Channel::kLoss) return;
-    std::set<Component> dead;
-    for (const std::uint32_t i : bad_) {
-      const Observation& seen = paths_.observations()[i];
-      if (seen.failures < seen.attempts || seen.attempts < kNothingCameMin) continue;
-      dead.insert({{ComponentKind::kPort, seen.from}, {ComponentKind::kPort, seen.to}});
-    }
-    for (const Component& component : dead) {
-      const bool known =
-          std::find(suspicious.begin(), suspicious.end(), component) != suspicious.end();
-      if (!known && !IsChosen(component) && AgainstChance(ScoreOf(component)) >= kSuspiciousDead)
-        suspicious.push_back(component);
-    }
-  }
-
-  Candidate CandidateOf(const std::vector<Hypothesis>& directions, double probability);
-  std::optional<Fault> FaultOf(std::size_t index);
-
-  const ObservationPaths& paths_;
-  ExplainedLevels levels_;
-  Scorer scorer_;
-  std::vector<std::uint32_t> bad_;
-  std::vector<Hypothesis> chosen_;
-  std::map<Component, std::vector<Hypothesis>> known_;
-  std::map<Component, double> as_uplinks_;  // Log odds of several uplinks to a spine
-  std::vector<Component> changed_;          // Scratch memory
-};
+}
 
 Candidate SearchRun::CandidateOf(const std::vector<Hypothesis>& directions, double probability) {
   const Hypothesis& chosen = LikeliestDirection(directions);
@@ -374,9 +281,10 @@ std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
   for (const auto& [component, directions] : scores) {
     double all = 0;
     for (const Hypothesis& direction : directions) all += std::exp(direction.fit.score - top);
-    sum += all;
     fault.candidates.push_back(CandidateOf(directions, all));
   }
+  AddSharedCauses(chosen_[index].component, fault.candidates);
+  for (const Candidate& candidate : fault.candidates) sum += candidate.probability;
   RecomputeLevels(paths_.Through(chosen_[index].component), chosen_.size());
   if (!IsLargeEnough(paths_, fault)) return std::nullopt;
   for (Candidate& candidate : fault.candidates) candidate.probability /= sum;
@@ -389,8 +297,6 @@ std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
   Decide(paths_, levels_, scorer_, fault);
   return fault;
 }
-
-}  // namespace
 
 SearchResult Search(const ObservationPaths& paths, const ChannelLikelihoods& figures,
                     const CounterEvidence& counters, const KnownFaults& known) {

@@ -207,6 +207,25 @@ TEST_P(LeafOrSpine, OtherLeavesAreAsked) {
       << Text(assessment.report);
 }
 
+// Flows of two leaves of six are bad: two paths, or one spine whose other flows were not seen.
+TEST(Assess, TwoUplinksAreNamedOnlyWhenOtherLeavesShowThatTheSpineIsWell) {
+  const auto report = [](std::uint32_t rounds) {
+    const Layout layout{.nodes = 24, .rails = 1, .per_leaf = 4, .rounds = rounds};
+    const Fabric fabric = FabricOf(layout);
+    const auto of_two = [](const Observation& seen) {
+      const auto under = [](std::uint32_t node) { return node / 4 == 0 || node / 4 == 4; };
+      return seen.flow_label == 1 && seen.from / 4 != seen.to / 4 &&
+             (under(seen.from) || under(seen.to));
+    };
+    return Text(Judge(fabric, With(Healthy(layout), of_two, Dead)));
+  };
+  EXPECT_THAT(report(2), ::testing::HasSubstr("SPINE a spine")) << report(2);
+  EXPECT_THAT(report(2), ::testing::Not(::testing::HasSubstr("TOTAL_LOSS"))) << report(2);
+  EXPECT_EQ(report(16),
+            "UPLINK leaf-0-0 uplinks, one path of about 5 TOTAL_LOSS; "
+            "UPLINK leaf-0-4 uplinks, one path of about 4 TOTAL_LOSS");
+}
+
 INSTANTIATE_TEST_SUITE_P(Assess, LeafOrSpine, ::testing::Values(3, 24));
 
 // What is bad now, and has been for less than a host pauses.
