@@ -137,6 +137,13 @@ void NameLateEnd(const v1::ProbeAssignment& assignment, const Lateness& how,
   }
 }
 
+void NameFailedEnd(const v1::ProbeAssignment& assignment, host::FailedBy by,
+                   v1::ProbeResult& result) {
+  if (result.status() != v1::PROBE_STATUS_FAILED || by == host::FailedBy::kNoAnswer) return;
+  const bool here = by == host::FailedBy::kThisEnd;
+  result.set_blamed_node(here ? assignment.local().node() : assignment.remote().node());
+}
+
 v1::ProbeOutcome Refusal(const v1::ProbeAssignment& assignment, const Status& why) {
   v1::ProbeOutcome outcome;
   outcome.set_probe_id(assignment.probe_id());

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agents/host/verbs/queue_pairs.h"
 #include "agents/probe/port_choice.h"
 #include "agents/probe/stall_monitor.h"
 #include "base/clock.h"
@@ -88,6 +89,11 @@ struct Lateness {
 // time-out without blamed_node counts against the path.
 void NameLateEnd(const v1::ProbeAssignment& assignment, const Lateness& how,
                  v1::ProbeResult& result);
+
+// Sets blamed_node of a failed probe to the end whose program or adapter failed. Such a result is
+// not evidence about the path.
+void NameFailedEnd(const v1::ProbeAssignment& assignment, host::FailedBy by,
+                   v1::ProbeResult& result);
 
 // Outcome of a probe that was not admitted.
 v1::ProbeOutcome Refusal(const v1::ProbeAssignment& assignment, const Status& why);

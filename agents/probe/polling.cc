@@ -39,9 +39,10 @@ bool LateSampleFilter::IsLate(Duration unwatched) {
   return late;
 }
 
-Status Failed(const Awaited& awaited, const std::string& error) {
+Status Failed(ProbeRun& run, const Awaited& awaited, const host::Completion& completion) {
+  run.failed_by = completion.failed_by;
   return {Code::kUnavailable,
-          Format("{} {} of {}: {}", awaited.what, awaited.number, awaited.of, error)};
+          Format("{} {} of {}: {}", awaited.what, awaited.number, awaited.of, completion.error)};
 }
 
 Status AwaitCompletion(ProbeRun& run, Pace& pace, const Awaited& awaited) {
@@ -53,7 +54,7 @@ Status AwaitCompletion(ProbeRun& run, Pace& pace, const Awaited& awaited) {
       return {Code::kDeadlineExceeded,
               Format("{} {} of {}: no completion", awaited.what, awaited.number, awaited.of)};
   }
-  return completions[0].ok ? Status() : Failed(awaited, completions[0].error);
+  return completions[0].ok ? Status() : Failed(run, awaited, completions[0]);
 }
 
 void Conclude(const Status& status, v1::ProbeResult& result) {

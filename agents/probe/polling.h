@@ -56,8 +56,9 @@ struct Awaited {
 };
 Status AwaitCompletion(ProbeRun& run, Pace& pace, const Awaited& awaited);
 
-// UNAVAILABLE with the driver's message: "write 3 of 100: remote access error (10)".
-Status Failed(const Awaited& awaited, const std::string& error);
+// UNAVAILABLE with the driver's message: "write 3 of 100: remote access error (10)". Sets
+// run.failed_by.
+Status Failed(ProbeRun& run, const Awaited& awaited, const host::Completion& completion);
 
 // Sets status and reason of a probe that ended with `status`.
 void Conclude(const Status& status, v1::ProbeResult& result);

@@ -45,6 +45,8 @@ struct ProbeRun {
   RunGpus gpus = {};
   // Set by the kind when the lateness of one end voided all its samples.
   Late late = Late::kNone;
+  // Set by the kind when a work request ended with an error.
+  host::FailedBy failed_by = host::FailedBy::kNoAnswer;
 };
 
 // Queue pairs that a kind needs. The caller sets the port.

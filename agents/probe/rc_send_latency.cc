@@ -51,7 +51,7 @@ class PingPong {
         const std::string_view what = completion.received ? "receive" : "send";
         std::uint32_t& number = completion.received ? received_ : sent_;
         ++number;
-        if (!completion.ok) return Failed({what, number, plan_.rounds}, completion.error);
+        if (!completion.ok) return Failed(run_, {what, number, plan_.rounds}, completion);
         if (completion.received) RETURN_IF_ERROR(PostReceive());
       }
       if (count == 0 && !pace.Next())

@@ -102,11 +102,12 @@ Status Window::Take(const host::Completion& completion) {
   Lane& lane = lanes_[completion.queue_pair];
   if (!completion.ok) {
     const auto number = static_cast<std::uint32_t>(completion.work_request_id);
+    run_.failed_by = completion.failed_by;
     const Status failed =
-        completion.received ? Failed({"receive", received_ + 1, to_receive_}, completion.error)
+        completion.received ? Failed(run_, {"receive", received_ + 1, to_receive_}, completion)
         : number == kGoId   ? Status(Code::kUnavailable,
                                      Format("telling the partner to begin: {}", completion.error))
-                            : Failed({plan_.what, number, lane.share}, completion.error);
+                            : Failed(run_, {plan_.what, number, lane.share}, completion);
     if (lanes_.size() == 1) return failed;
     return failed.In(Format("queue pair {} of {}", completion.queue_pair + 1, lanes_.size()));
   }

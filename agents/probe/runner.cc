@@ -144,6 +144,7 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
       probe.assignment,
       {.stalled = stalls.stalled(), .elapsed = clock_.Now().steady - begun, .late = run.late},
       result);
+  NameFailedEnd(probe.assignment, run.failed_by, result);
   return result;
 }
 

@@ -21,8 +21,9 @@ bool OfOneEnd(const v1::ProbeResult& said) {
   return may_be && !said.blamed_node().empty();
 }
 
-// The agent's report cannot be right: it says nothing about the way between the ends.
-bool IsUnsound(const v1::ProbeResult& said) {
+// The program or the adapter of one end failed, or the agent's report cannot be right: nothing
+// about the path between the ends.
+bool IsOfProgram(const v1::ProbeResult& said) {
   return said.status() == v1::PROBE_STATUS_FAILED && !said.blamed_node().empty();
 }
 
@@ -36,7 +37,7 @@ void MarkStartOf(std::uint32_t from, std::uint32_t to, const v1::PairResult& res
     if (said.status() == v1::PROBE_STATUS_TIMED_OUT && from != to)
       baselines.MarkStarted(at_from ? to : from);
   } else if (said.status() == v1::PROBE_STATUS_OK ||
-             (said.status() == v1::PROBE_STATUS_FAILED && !IsUnsound(said))) {
+             (said.status() == v1::PROBE_STATUS_FAILED && !IsOfProgram(said))) {
     baselines.MarkStarted(from);
     baselines.MarkStarted(to);
   }
@@ -286,7 +287,7 @@ void AddOk(const Observation& base, const v1::PairResult& result, const AllEqual
 void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
                std::vector<Observation>& out) {
   const v1::ProbeResult& said = result.result();
-  if (IsUnsound(said)) return;
+  if (IsOfProgram(said)) return;
   const bool by_end = OfOneEnd(said);
   if (!by_end && said.status() != v1::PROBE_STATUS_TIMED_OUT &&
       said.status() != v1::PROBE_STATUS_FAILED)

@@ -187,11 +187,15 @@ class FakeQueuePairs final : public host::RcQueuePairs {
   }
 
   Status Complete(const host::WorkRequest& request, std::string error) {
+    // "remote access error (10)"
+    const auto number = error.find('(');
+    const int status = number == std::string::npos ? 0 : std::stoi(error.substr(number + 1));
     if (request.signaled || !error.empty())
       completions_.push_back({.work_request_id = request.id,
                               .queue_pair = request.queue_pair,
                               .ok = error.empty(),
-                              .error = std::move(error)});
+                              .error = std::move(error),
+                              .failed_by = host::FailedByOf(status)});
     return {};
   }
 

@@ -101,12 +101,38 @@ struct WorkRequest {
   bool signaled = true;                     // Whether success completes; failure always does.
 };
 
+// What a completion with an error says about the cause.
+enum class FailedBy : std::uint8_t {
+  kNoAnswer,  // The path, or a peer that does not answer
+  kThisEnd,   // The program or the adapter of this end
+  kPartner,   // The partner answered, and rejected the request
+};
+
+// By the status: the number of its enum ibv_wc_status (libibverbs/verbs.h). Meanings: InfiniBand
+// specification, "Completion Return Status".
+constexpr FailedBy FailedByOf(int status) {
+  switch (status) {
+    case 12:  // Transport retry counter exceeded
+    case 13:  // Receiver-not-ready retry counter exceeded
+    case 20:  // Response time-out
+      return FailedBy::kNoAnswer;
+    case 9:   // Remote invalid request
+    case 10:  // Remote access error
+    case 11:  // Remote operation error
+    case 15:  // Remote invalid RD request
+    case 16:  // Remote aborted
+      return FailedBy::kPartner;
+    default: return FailedBy::kThisEnd;
+  }
+}
+
 struct Completion {
   std::uint64_t work_request_id = 0;
   std::uint32_t queue_pair = 0;
   bool received = false;  // Completion of a receive
   bool ok = true;
   std::string error;  // "transport retry counter exceeded (12), vendor syndrome 0x81"
+  FailedBy failed_by = FailedBy::kNoAnswer;  // Of an error
 };
 
 // RC queue pairs with one completion queue and one memory.

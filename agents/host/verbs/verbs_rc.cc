@@ -282,8 +282,9 @@ Result<std::size_t> VerbsRcQueuePairs::Poll(std::span<Completion> completions) {
         static_cast<std::uint32_t>((found[i].wr_id & ~kReceive) >> kPairShift);
     completions[i].received = (found[i].wr_id & kReceive) != 0;
     completions[i].ok = found[i].status == IBV_WC_SUCCESS;
-    if (!completions[i].ok)
-      completions[i].error = CompletionError(found[i].status, found[i].vendor_err);
+    if (completions[i].ok) continue;
+    completions[i].error = CompletionError(found[i].status, found[i].vendor_err);
+    completions[i].failed_by = FailedByOf(found[i].status);
   }
   return static_cast<std::size_t>(count);
 }

@@ -149,7 +149,8 @@ TEST(ObservationsOf, FailuresAreOfTheWayUnlessAnEndIsKnownToHaveFailed) {
   EXPECT_EQ(status("TIMED_OUT", "n10").at(0).attempts, 0U) << "a late agent is no fault of a port";
   EXPECT_TRUE(status("REFUSED", "n10").empty()) << "busy is no fault";
   EXPECT_TRUE(status("CANCELLED", "").empty());
-  EXPECT_TRUE(status("FAILED", "n10").empty()) << "n10 sent a report that cannot be right";
+  EXPECT_TRUE(status("FAILED", "n10").empty())
+      << "its adapter rejected the request, or n10 sent a report that cannot be right";
 }
 
 // Of what was measured the result alone tells: who made all void is named in it.

@@ -166,6 +166,26 @@ TEST(Admission, WhoMadeAllVoidIsNamed) {
   EXPECT_EQ(NamedLate(v1::PROBE_STATUS_OK, {.late = Late::kPartner}).blamed_node(), "");
 }
 
+// Only requests without an answer are evidence about the path.
+TEST(Admission, TheEndWhoseRequestFailedIsNamed) {
+  v1::ProbeAssignment assignment = DeviceAssignment(7, "mlx5_0");
+  assignment.mutable_remote()->set_node("n2");
+  const auto named = [&](v1::ProbeStatus status, int completion) {
+    v1::ProbeResult result;
+    result.set_status(status);
+    NameFailedEnd(assignment, host::FailedByOf(completion), result);
+    return result.blamed_node();
+  };
+  for (const int no_answer : {12, 13, 20})
+    EXPECT_EQ(named(v1::PROBE_STATUS_FAILED, no_answer), "") << no_answer;
+  for (const int rejected : {9, 10, 11, 15, 16})
+    EXPECT_EQ(named(v1::PROBE_STATUS_FAILED, rejected), "n2") << rejected;
+  for (const int local : {1, 2, 4, 5, 6, 7, 8, 19, 21})
+    EXPECT_EQ(named(v1::PROBE_STATUS_FAILED, local), assignment.local().node()) << local;
+  EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4), "");
+  EXPECT_EQ(named(v1::PROBE_STATUS_TIMED_OUT, 4), "");
+}
+
 TEST(Admission, AStallIsAGapThatIsNotAWait) {
   StallMonitor stalls;
   stalls.Slept(SteadyTime(10s));
