@@ -10,13 +10,16 @@ test_secrets.py BIN  where fabric-agent, fabricd and fabricctl are
 import base64
 import re
 import shutil
+import subprocess
 import sys
 import tarfile
 import unittest
 
+import postgres
 import tls_world
+from access_world import AccessWorld
+from ha_world import free_ports
 from oidc_tokens import Issuer
-from tls_world import TlsWorld
 
 PASSWORD = "db-password-3f1c9a77"
 WEBHOOK_SECRET = "webhook-secret-0123456789ab"
@@ -24,20 +27,11 @@ WEBHOOK_QUERY = "webhook-query-5d2e"
 OTLP_TOKEN = "otlp-token-77aa51c2"
 
 
-class SecretsTest(TlsWorld):
+class SecretsTest(AccessWorld):
     def setUp(self):
         super().setUp()
-        self.make_pki()
         self.secrets = {}  # {what: text}
-        self.inputs = self.folder / "inputs"  # Files that have secrets
-        self.inputs.mkdir(mode=0o700)
         self.put_webhook()
-
-    def private(self, name, text):
-        path = self.inputs / name
-        path.touch(mode=0o600)
-        path.write_text(text)
-        return path
 
     def secret(self, what, text):
         self.secrets[what] = text
@@ -54,15 +48,14 @@ class SecretsTest(TlsWorld):
 
     def put_tokens(self):
         """Static tokens, good and unknown, and OIDC tokens, good, expired and forged."""
-        made = self.run_ctl("token", "create", "ci", "--role", "admin").stdout
-        [line] = [one for one in made.splitlines() if one.startswith("- {name: ")]
-        self.tokens = self.private("tokens.yaml", line + "\n")
+        token, line = self.make_token("ci", "admin")
+        self.tokens = self.private("tokens.yaml", line)
         bindings = self.private("bindings.yaml",
                                 '- {identity: "oidc:bob", roles: [operator]}\n')
         issuer = Issuer(self.inputs)
         good = issuer.token("bob")
         callers = {
-            "token": re.search(r"fabric_\S+", made)[0],
+            "token": token,
             "unknown token": "fabric_" + "Zk3q" * 10 + "abc",
             "OIDC token": good,
             "expired OIDC token": issuer.token("bob", -7200),
@@ -144,6 +137,62 @@ class SecretsTest(TlsWorld):
             self.assertIn("password", done.stderr)
             self.assertNotIn(PASSWORD, done.stdout + done.stderr)
 
+    def start_with_database(self, name, server, password):
+        """A fabricd whose password of the database is in a file."""
+        folder = self.folder / name
+        folder.mkdir()
+        passwords = self.private(f"{name}.pgpass", f"*:*:*:keeper:{password}\n")
+        key = self.inputs / "signing-key.pem"
+        if not key.exists():
+            subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
+            key.chmod(0o600)
+        url = f"postgresql://keeper@/postgres?host={server.home}&passfile={passwords}"
+        grpc, rest, health = free_ports(3)
+        words = [f"--state={url}", f"--grpc=127.0.0.1:{grpc}", f"--rest=127.0.0.1:{rest}",
+                 f"--health=127.0.0.1:{health}", f"--audit-log={folder}/audit",
+                 f"--signing-key={key}", "--log-level=debug", *self.files("server/fabricd")]
+        log = self.start("fabricd", *words)
+        (folder / "settings").write_text(
+            self.run_to_end("fabricd", *words, "--print-config").stdout)
+        return log, f"https://127.0.0.1:{rest}", f"https://127.0.0.1:{health}"
+
+    @unittest.skipIf(postgres.programs() is None, "no PostgreSQL server")
+    def test_a_password_of_the_database_in_a_file_is_not_shown(self):
+        server = postgres.Postgres()
+        self.addCleanup(server.close)
+        good = self.secret("password of the database", PASSWORD)
+        bad = self.secret("wrong password of the database", "wrong-" + PASSWORD[::-1])
+        server.sql(f"CREATE ROLE keeper LOGIN PASSWORD '{good}'")
+        server.sql("GRANT CREATE ON DATABASE postgres TO keeper")
+        hba = server.home / "data/pg_hba.conf"
+        hba.write_text("local all keeper scram-sha-256\nlocal all all trust\n")
+        server.sql("SELECT pg_reload_conf()")
+        alice = self.identity("admin/alice")
+        log, rest, _ = self.start_with_database("refused", server, bad)
+        self.until_logged(log, "password authentication failed")
+        answer = self.folder / "refused/answer"
+
+        def refused():
+            answer.write_text(self.curl(f"{rest}/v1/findings", *alice))
+            return "password authentication failed" in answer.read_text()
+
+        self.until(refused, "the answer has the reason")
+        log, rest, health = self.start_with_database("leads", server, good)
+        self.until_logged(log, "this controller leads")
+        self.until(lambda: '"nodes"' in self.curl(f"{rest}/v1/nodes", *alice), "it answers")
+        self.curl(f"{rest}/v1/backups", *alice, "-H", "content-type: application/json", "-d", "{}")
+        for name in ("/v1/version", "/v1/audit-entries", "/v1/findings", "/metrics"):
+            (self.folder / f"leads/{name.rsplit('/', 1)[1]}").write_text(
+                self.curl((health if name == "/metrics" else rest) + name, *alice))
+        server.stop()
+        self.until_logged(log, "the lease cannot be read or renewed")
+        (self.folder / "leads/ready").write_text(self.curl(f"{health}/readyz", *alice))
+        self.started["fabricd"]()
+        self.assertIn("passfile=", (self.folder / "leads/settings").read_text())
+        names = self.search()
+        for name in ("answer", "audit", "ready", "settings", log.name):
+            self.assertIn(name, names)
+
     def test_no_secret_is_in_logs_audit_metrics_events_and_state(self):
         callers, settings = self.put_tokens()
         settings += ["--log-level=debug", f"--webhooks={self.hooks}",
@@ -174,7 +223,10 @@ class SecretsTest(TlsWorld):
             self.assertIn(reason, shown["audit"])
         self.bundle(controller, settings)
         self.started["fabricd"]()  # It writes the summaries of denied calls.
-        self.search()
+        names = self.search()
+        for name in ("state.db", "shown-audit", "events.jsonl"):
+            self.assertIn(name, names)
+        self.assertGreater(len(self.secrets), 15)
 
     def bundle(self, log, settings):
         """The bundle has settings, events and log lines, also of a log with secrets."""
@@ -192,7 +244,7 @@ class SecretsTest(TlsWorld):
         self.assertIn(f"webhooks: {self.hooks}", (added / "2-settings.txt").read_text())
 
     def search(self):
-        """All files but those that are there to have secrets."""
+        """All files but those that are there to have secrets. Returns their names."""
         searched = []
         for path in self.folder.rglob("*"):
             if not path.is_file() or path.name == "signing-key.pem" or \
@@ -202,9 +254,7 @@ class SecretsTest(TlsWorld):
             data = path.read_bytes()
             for what, text in self.secrets.items():
                 self.assertNotIn(text.encode(), data, f"{what} in {path}")
-        for name in ("state.db", "shown-audit", "events.jsonl"):
-            self.assertIn(name, searched)
-        self.assertGreater(len(self.secrets), 15)
+        return searched
 
 
 if __name__ == "__main__":

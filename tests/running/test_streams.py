@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Streams of events that are open, over gRPC and REST, end when their caller may no longer watch: a
-token that is removed or expires, a role that is taken away, a certificate that is revoked.
+token that is removed or expires, a role that is taken away, a certificate that is revoked or
+expires.
 
 test_streams.py BIN  where fabric-agent, fabricd and fabricctl are
 """
 
 import datetime
-import re
 import shutil
 import subprocess
 import sys
@@ -15,9 +15,10 @@ import time
 import unittest
 
 import tls_world
+from access_world import AccessWorld
 from oidc_tokens import Issuer
-from tls_world import TlsWorld
 
+LONGEST = 120.0  # A minute of a certificate, and the interval of checks
 BINDING = '- {identity: "oidc:bob", roles: [viewer]}\n'
 KEPT = '- {identity: "oidc:eve", roles: [viewer]}\n'
 
@@ -40,18 +41,11 @@ class Stream:
         self.process.wait()
 
 
-class StreamsTest(TlsWorld):
-    def private(self, name, text):
-        path = self.folder / name
-        path.touch(mode=0o600)
-        path.write_text(text)
-        return path
-
-    def make_token(self, name):
+class StreamsTest(AccessWorld):
+    def make_viewer(self, name):
         """(file of the token, its line in the file of fabricd)."""
-        made = self.run_ctl("token", "create", name, "--role", "viewer").stdout
-        [line] = [one for one in made.splitlines() if one.startswith("- {name: ")]
-        return self.private(f"{name}.token", re.search(r"fabric_\S+", made)[0] + "\n"), line + "\n"
+        token, line = self.make_token(name, "viewer")
+        return self.private(f"{name}.token", token + "\n"), line
 
     def with_token(self, path):
         return (["--tls-ca", self.pki / "ca.pem", "--token-file", path],
@@ -74,15 +68,14 @@ class StreamsTest(TlsWorld):
         return both
 
     def test_streams_end_when_their_caller_may_no_longer_watch(self):
-        self.make_pki()
         self.issue("viewer", "carol")
-        removed_file, removed = self.make_token("removed")
-        short_file, short = self.make_token("short")
+        removed_file, removed = self.make_viewer("removed")
+        short_file, short = self.make_viewer("short")
         ends = datetime.datetime.fromtimestamp(time.time() + 25, datetime.timezone.utc)
         short = short.replace("}", f', expires: "{ends:%Y-%m-%dT%H:%M:%SZ}"' + "}")
         tokens = self.private("tokens.yaml", removed + short)
         bindings = self.private("bindings.yaml", BINDING + KEPT)
-        issuer = Issuer(self.folder)
+        issuer = Issuer(self.inputs)
         bob = self.private("bob.token", issuer.token("bob"))
         eve = self.private("eve.token", issuer.token("eve"))
         log = self.start_fabricd(f"--tokens={tokens}", f"--role-bindings={bindings}",
@@ -94,16 +87,21 @@ class StreamsTest(TlsWorld):
             "the bearer token short expired": self.follow("short", self.with_token(short_file)),
             "oidc:bob has no role": self.follow("bob", self.with_token(bob)),
             "certificate revoked": self.follow("carol", self.with_certificate("viewer/carol"))}
+        self.issue("viewer", "dave", "--lifetime", "1m")  # The shortest one
+        ended["the client certificate of spiffe://fabric/viewer/dave expired at"] = self.follow(
+            "dave", self.with_certificate("viewer/dave"))
         kept = self.follow("eve", self.with_token(eve)) + self.follow(
             "alice", self.with_certificate("admin/alice"))
         tokens.write_text(short)
         bindings.write_text(KEPT)
         self.run_ctl("pki", "revoke", "viewer", "carol", "--dir", self.pki)
         for reason, (grpc, rest) in ended.items():
-            self.until(lambda one=grpc: one.process.poll() is not None, f"gRPC ends: {reason}")
+            self.until(lambda one=grpc: one.process.poll() is not None, f"gRPC ends: {reason}",
+                       LONGEST)
             self.assertEqual(grpc.process.returncode, 4, grpc.text())
             self.assertIn(reason, grpc.text())
-            self.until(lambda one=rest: one.process.poll() is not None, f"REST ends: {reason}")
+            self.until(lambda one=rest: one.process.poll() is not None, f"REST ends: {reason}",
+                       LONGEST)
         for stream in kept:
             self.assertIsNone(stream.process.poll(), stream.text())
 
