@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
@@ -33,6 +35,27 @@ bool NeedsReachability(const v1::CampaignSpec& spec, const plan::Plan& plan) {
       spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST)
     return false;
   return plan.rounds.pairs() >= kReachPairsMin && plan.rounds.size() >= kReachRoundsMin;
+}
+
+// `late`: number of its probes without a result. `left_out`: why it was left out; nullptr: it was
+// not.
+void AddSilentHost(const std::string& node, std::uint32_t late, const v1::ProbeResult* left_out,
+                   v1::BlameReport& report) {
+  constexpr std::uint32_t kLateOfOut = 2;
+  const bool lost = left_out != nullptr && left_out->status() == v1::PROBE_STATUS_UNREACHABLE;
+  v1::Suspect& suspect = *report.add_suspects();
+  suspect.set_kind(v1::SUSPECT_KIND_HOST);
+  suspect.set_name(node);
+  suspect.set_node(node);
+  suspect.set_fault(lost ? v1::FAULT_KIND_AGENT_SILENT : v1::FAULT_KIND_HOST_STALLED);
+  suspect.set_confidence(1 - 0.1 / std::max(late, kLateOfOut));
+  if (late > 0)
+    suspect.add_evidence(
+        Format("its host did not run, or its agent did not answer, in {} probes", late));
+  if (left_out != nullptr) suspect.add_evidence(left_out->reason());
+  if (report.state() == v1::BLAME_STATE_HEALTHY ||
+      report.state() == v1::BLAME_STATE_INSUFFICIENT_DATA)
+    report.set_state(v1::BLAME_STATE_DECIDED);
 }
 
 }  // namespace
@@ -130,30 +153,26 @@ void CampaignWork::Analyze(v1::PairResult result) {
   analyzer.Add(std::move(result));
 }
 
-// Hosts that were late in probes without a result, such as those of the reachability pass, in
-// addition to those that blame names. A host that did not run during several of its probes. With
-// most hosts late, the cause is not one of them.
+// Hosts that were late in several probes, or that the reachability pass left out, in addition to
+// those that blame names. Their results are too few for blame. With most hosts late, the cause is
+// not one of them.
 void CampaignWork::AddStalledHosts(v1::BlameReport& report) const {
-  std::map<std::string, std::uint32_t> nodes;
-  for (const plan::Port& port : plan.ports) nodes.emplace(port.port.node(), 0);
-  if (2 * late.size() > nodes.size()) return;
-  for (const auto& entry : late) {
-    const std::string& node = entry.first;
-    const std::uint32_t times = entry.second;
-    const bool named = std::any_of(
-        report.suspects().begin(), report.suspects().end(), [&](const v1::Suspect& one) {
-          return one.fault() == v1::FAULT_KIND_HOST_STALLED && one.node() == node;
-        });
-    if (times < kLateMax || named) continue;
-    v1::Suspect& suspect = *report.add_suspects();
-    suspect.set_kind(v1::SUSPECT_KIND_HOST);
-    suspect.set_name(node);
-    suspect.set_node(node);
-    suspect.set_fault(v1::FAULT_KIND_HOST_STALLED);
-    suspect.set_confidence(1 - 0.1 / times);
-    suspect.add_evidence(
-        Format("its host did not run, or its agent did not answer, in {} probes", times));
-    if (report.state() == v1::BLAME_STATE_HEALTHY) report.set_state(v1::BLAME_STATE_DECIDED);
+  std::set<std::string> nodes;
+  for (const plan::Port& port : plan.ports) nodes.insert(port.port.node());
+  const std::map<std::string, v1::ProbeResult>& out = reachability.NodesOut();
+  std::map<std::string, std::uint32_t> times = late;
+  for (const auto& [node, result] : out) times.emplace(node, 0);
+  if (2 * times.size() > nodes.size()) return;
+  for (const auto& [node, count] : times) {
+    const auto left_out = out.find(node);
+    if (count < kLateMax && left_out == out.end()) continue;
+    const std::string& name = node;
+    const auto same = [&](const v1::Suspect& one) {
+      return one.node() == name && (one.fault() == v1::FAULT_KIND_HOST_STALLED ||
+                                    one.fault() == v1::FAULT_KIND_AGENT_SILENT);
+    };
+    if (std::any_of(report.suspects().begin(), report.suspects().end(), same)) continue;
+    AddSilentHost(node, count, left_out == out.end() ? nullptr : &left_out->second, report);
   }
 }
 

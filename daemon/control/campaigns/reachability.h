@@ -44,6 +44,8 @@ class Reachability {
   bool IsOut(plan::PortIndex port) const;
   // The result of all probes of a port that is left out; absent: it takes part.
   std::optional<v1::ProbeResult> LeftOut(plan::PortIndex port) const;
+  // Nodes that are left out because their agents did not answer, with the reason.
+  const std::map<std::string, v1::ProbeResult>& NodesOut() const { return nodes_out_; }
   // Each node and port that is left out.
   std::vector<v1::CoverageGap> LeftOut() const;
 

@@ -266,7 +266,7 @@ TEST(LocatedFaults, FlowsThatAnOpenFindingExplainsAccuseNoOtherPart) {
   EXPECT_EQ(both.blame().suspects(0).name(), "n5/mlx5_0/1");
 }
 
-// Nothing is known about its ports: neither a fault nor that they are well.
+// Nothing is known about its ports: neither a fault nor that they are well. The node is named.
 TEST(LocatedFaults, AnAgentThatStopsAnsweringIsNotADeadPort) {
   ControlWorld world;
   world.ConnectNodes(6);
@@ -279,9 +279,23 @@ TEST(LocatedFaults, AnAgentThatStopsAnsweringIsNotADeadPort) {
     EXPECT_TRUE(result.from().node() == "n4" || result.to().node() == "n4");
   }
   EXPECT_GT(failed, 0U);
-  EXPECT_EQ(campaign.blame().suspects_size(), 0) << campaign.blame().DebugString();
-  EXPECT_EQ(campaign.blame().state(), v1::BLAME_STATE_INSUFFICIENT_DATA);
-  EXPECT_THAT(world.OpenFindings(), Not(Contains(HasSubstr("probe_blame"))));
+  ASSERT_EQ(campaign.blame().suspects_size(), 1) << campaign.blame().DebugString();
+  const v1::Suspect& suspect = campaign.blame().suspects(0);
+  EXPECT_EQ(suspect.kind(), v1::SUSPECT_KIND_HOST);
+  EXPECT_EQ(suspect.name(), "n4");
+  EXPECT_EQ(suspect.fault(), v1::FAULT_KIND_HOST_STALLED);
+}
+
+TEST(LocatedFaults, ANodeWhoseConnectionBreaksDuringACampaignIsNamed) {
+  ControlWorld world;
+  world.ConnectNodes(6);
+  world.agents.Behave("n4", testing::Behaviour::kVanish);
+  const v1::Campaign campaign = RunCampaign(world);
+  ASSERT_EQ(campaign.blame().suspects_size(), 1) << campaign.blame().DebugString();
+  const v1::Suspect& suspect = campaign.blame().suspects(0);
+  EXPECT_EQ(suspect.kind(), v1::SUSPECT_KIND_HOST);
+  EXPECT_EQ(suspect.name(), "n4");
+  EXPECT_EQ(suspect.fault(), v1::FAULT_KIND_AGENT_SILENT);
 }
 
 v1::ProbeExpectation Limits(const std::vector<v1::NodeSnapshot>& nodes, v1::PairResult result,
