@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "proto/names.h"
@@ -162,6 +163,15 @@ void SetDscp(std::uint32_t dscp, v1::TrafficClassSource source, v1::TrafficClass
   chosen.set_source(source);
 }
 
+// "; others: DSCP 24 of 6 ports": what the probed ports use that are not probed in their own class.
+std::string OthersText(const ClassVotes::Counts& counts, std::uint32_t chosen) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> others;
+  for (const auto& [dscp, ports] : counts)
+    if (dscp != chosen) others.push_back(Format("DSCP {} of {}", dscp, Plural(ports, "port")));
+  return others.empty() ? std::string() : "; others: " + ListSome(others, kShown);
+}
+
 void ChooseRoceClass(const ClassVotes& votes, const v1::TrafficClassChoice& choice,
                      const ClassVotes& fleet, v1::TrafficClass& chosen) {
   std::string basis;
@@ -171,10 +181,12 @@ void ChooseRoceClass(const ClassVotes& votes, const v1::TrafficClassChoice& choi
     basis = "request";
   } else if (const auto given = MostFrequent(votes.profile_dscps, fleet.profile_dscps)) {
     SetDscp(given->value, v1::TRAFFIC_CLASS_SOURCE_PROFILE, chosen);
-    basis = Format("profile of {} of {} ports", given->votes, votes.roce);
+    basis = Format("profile of {} of {} ports{}", given->votes, votes.roce,
+                   OthersText(votes.profile_dscps, given->value));
   } else if (const auto most = MostFrequent(votes.lossless_dscps, fleet.lossless_dscps)) {
     SetDscp(most->value, v1::TRAFFIC_CLASS_SOURCE_MAJORITY, chosen);
-    basis = Format("{} of {} ports", most->votes, votes.roce);
+    basis = Format("{} of {} ports{}", most->votes, votes.roce,
+                   OthersText(votes.lossless_dscps, most->value));
   } else if (const auto usual = MostFrequent(fleet.lossless_dscps)) {
     SetDscp(usual->value, v1::TRAFFIC_CLASS_SOURCE_MAJORITY, chosen);
     basis = Format("{} of {} ports of the fleet", usual->votes, fleet.roce);

@@ -182,7 +182,8 @@ TEST(JobClasses, ThePortsThatAreProbedHaveTheVote) {
   ConnectPools(world);
   const v1::Campaign all = world.Finish(world.StartCampaign());
   EXPECT_EQ(all.classes(0).traffic_class(), kDscp26);
-  EXPECT_EQ(all.classes(0).basis(), "DSCP 26 to PFC priority 3: 8 of 14 ports");
+  EXPECT_EQ(all.classes(0).basis(),
+            "DSCP 26 to PFC priority 3: 8 of 14 ports; others: DSCP 24 of 6 ports");
   v1::CampaignSpec spec;
   for (const char* node : {"n5", "n6", "n7"}) spec.add_nodes(node);
   const v1::Campaign pool = world.Finish(world.StartCampaign(spec));
