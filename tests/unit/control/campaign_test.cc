@@ -119,6 +119,28 @@ TEST(Campaign, SaysWhyANodeVanished) {
   EXPECT_EQ(campaign.results(3).result().reason(), "n2: the agent is not connected");
 }
 
+// A probe that lost pings is a result, and is counted as lossy.
+TEST(Campaign, CountsProbesWithLostPingsAsLossy) {
+  ControlWorld world;
+  world.ConnectNodes(3);
+  world.agents.SetPath([](const v1::ProbeAssignment& probe, v1::ProbeResult& result) {
+    if (probe.local().node() != "n2" && probe.remote().node() != "n2") return;
+    result.mutable_ping()->set_answered(80);
+    result.mutable_ping()->set_lost(20);
+  });
+  v1::CampaignSpec spec;
+  spec.add_probes()->mutable_ud_ping();
+  spec.add_rails(0);
+  const std::string id = world.StartCampaign(spec);
+  (void)world.Finish(id);
+  v1::ListCampaignsResponse list;
+  ASSERT_TRUE(world.controller->Call(v1::ListCampaignsRequest(), list, world.agents.now()).ok());
+  ASSERT_EQ(list.campaigns_size(), 1);
+  EXPECT_EQ(list.campaigns(0).probes_ok(), 3U);
+  EXPECT_EQ(list.campaigns(0).probes_lossy(), 2U);
+  EXPECT_EQ(list.campaigns(0).probes_failed(), 0U);
+}
+
 TEST(Campaign, EndsTheProbesOfANodeThatFallsSilent) {
   ControlWorld world;
   world.ConnectNodes(2);
