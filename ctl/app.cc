@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/version.h"
+#include "ctl/cell_console.h"
 #include "ctl/completion.h"
 #include "ctl/contexts.h"
 #include "ctl/help.h"
@@ -216,35 +217,41 @@ Result<std::vector<std::string>> CellsOf(const Environment& environment,
   return names;
 }
 
-// Asks one controller after the other. One that does not answer is an error of its own; the others
-// are shown. Returns the largest exit status.
+// Asks one controller after the other. One that does not answer is an error of its own, with the
+// name of its context; the others are shown. Returns the largest exit status.
 int RunInCells(const Command& command, const Arguments& arguments,
                const std::vector<std::string>& cells, const Environment& environment,
                const Connect& connect, Console& console) {
   const OutputFormat format = FormatNamed(arguments.Text("output"));
   const bool shows = command.watch && !arguments.Bool("watch");
-  if (!shows || (format != OutputFormat::kTable && format != OutputFormat::kWide))
+  const bool json = format == OutputFormat::kJson;
+  if (!shows || (!json && format != OutputFormat::kTable && format != OutputFormat::kWide))
     return Fail({Code::kInvalidArgument,
-                 Format("--context all: expected a command that lists or shows, as a table and "
-                        "without --watch, saw '{}'",
+                 Format("--context all: expected a command that lists or shows, as a table or with "
+                        "-o json, and without --watch, saw '{}'",
                         command.path)},
                 console);
   if (arguments.Given("controller"))
     return Fail({Code::kInvalidArgument, "expected --controller or --context all, saw both"},
                 console);
   int worst = kExitOk;
+  std::string document;
   for (const std::string& cell : cells) {
+    CellConsole of_console(console, cell, json);
     Environment of_cell = environment;
     of_cell.controller.clear();
     Arguments with = arguments;
     Status status = with.Set("context", cell, Arguments::Origin::kCommandLine);
     if (status.ok()) status = Complete(of_cell, command, with);
-    if (!PrintAll(Format("Context {}\n", cell), console)) return kExitError;
-    const int result =
-        status.ok() ? RunOnce(command, *connect(ClientOptionsOf(with)), with, of_cell, console, {})
-                    : Fail(status.In(cell), console);
+    if (!json && !PrintAll(Format("Context {}\n", cell), console)) return kExitError;
+    const int result = status.ok() ? RunOnce(command, *connect(ClientOptionsOf(with)), with,
+                                             of_cell, of_console, {})
+                                   : Fail(status, of_console);
     worst = std::max(worst, result);
+    if (json) document += (document.empty() ? "" : ",\n") + of_console.Json(result);
   }
+  if (json && !PrintAll(Format("{{\"contexts\": [\n{}\n]}}\n", document), console))
+    return kExitError;
   return worst;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "ctl/contexts.h"
@@ -212,11 +213,37 @@ TEST_F(ContextsTest, AllShowsEachOneWithItsOwnError) {
   EXPECT_THAT(said.err, HasSubstr("fabricctl: north: --controller: "));
   EXPECT_EQ(controller_.options.controller, "w:1");
   EXPECT_EQ(controller_.Requests<v1::ListNodesRequest>().size(), 2U);
-  EXPECT_EQ(Ctl("nodes --context all -o json").status, kExitUsage);
+  EXPECT_EQ(Ctl("nodes --context all -o yaml").status, kExitUsage);
   EXPECT_EQ(Ctl("nodes --context all --controller c:1").status, kExitUsage);
   EXPECT_EQ(Ctl("backup --context all").status, kExitUsage);
   controller_.failure = Status(Code::kUnavailable, "gone");
-  EXPECT_EQ(Ctl("nodes --context all").status, kExitUnreachable);
+  const Said gone = Ctl("nodes --context all");
+  EXPECT_EQ(gone.status, kExitUnreachable);
+  for (const char* const cell : {"east", "west"})
+    EXPECT_THAT(gone.err, HasSubstr(Format("fabricctl: {}: gone; check that", cell)));
+}
+
+TEST_F(ContextsTest, AllAsJsonIsOneDocumentWithTheErrorOfEachOne) {
+  Ctl("config set-context east --controller e:1");
+  Ctl("config set-context west --controller w:1 --token-file /no/such/token");
+  controller_.Answer<v1::ListNodesResponse>().add_nodes()->set_name("n1");
+  const Said said = Ctl("nodes --context all -o json");
+  EXPECT_EQ(said.err, "");
+  const auto document = nlohmann::json::parse(said.out);
+  ASSERT_EQ(document["contexts"].size(), 2U);
+  EXPECT_EQ(document["contexts"][0]["context"], "east");
+  EXPECT_EQ(document["contexts"][0]["exit_status"], 0);
+  EXPECT_EQ(document["contexts"][0]["answer"]["nodes"][0]["name"], "n1");
+  EXPECT_FALSE(document["contexts"][0].contains("error"));
+  controller_.failure = Status(Code::kPermissionDenied, "ListNodes: expected role viewer");
+  const Said denied = Ctl("nodes --context all -o json");
+  EXPECT_EQ(denied.status, kExitNotAllowed);
+  const auto failed = nlohmann::json::parse(denied.out);
+  for (const auto& cell : failed["contexts"]) {
+    EXPECT_EQ(cell["exit_status"], kExitNotAllowed);
+    EXPECT_EQ(cell["error"], "ListNodes: expected role viewer");
+    EXPECT_FALSE(cell.contains("answer"));
+  }
 }
 
 TEST_F(ContextsTest, AFileThatOthersCanReadIsRefused) {
