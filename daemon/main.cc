@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@
 #include "daemon/serving.h"
 #include "daemon/signing_keys.h"
 #include "daemon/site_access.h"
+#include "daemon/site_join.h"
 #include "daemon/standby.h"
 #include "daemon/state.h"
 #include "daemon/store/recovery.h"
@@ -179,6 +181,20 @@ Result<int> AwaitLead(const Settings& settings, Leadership& leadership, Standby&
   return 0;
 }
 
+// A file next to the state, where none is: entries and uses of tokens since the backup stay.
+Status RestoreBeside(const Settings& settings, std::string_view suffix, const std::string& path,
+                     const char* what) {
+  const std::string backup = settings.Text("restore") + std::string(suffix);
+  ASSIGN_OR_RETURN(const bool restored, store::RestoreIfMissing(backup, path));
+  if (restored)
+    std::printf("%s restored from %s\n", path.c_str(), backup.c_str());
+  else if (std::filesystem::exists(path))
+    std::printf("%s stays: it has %s since the backup\n", path.c_str(), what);
+  else
+    std::printf("%s is not in the backup\n", path.c_str());
+  return {};
+}
+
 // Replaces the state file by a backup.
 Status RestoreState(const Settings& settings, WallTime now) {
   const std::string path = settings.Text("state");
@@ -189,6 +205,11 @@ Status RestoreState(const Settings& settings, WallTime now) {
   ASSIGN_OR_RETURN(const std::string previous, store::Restore(settings.Text("restore"), path, now));
   std::printf("%s restored from %s\n", path.c_str(), settings.Text("restore").c_str());
   if (!previous.empty()) std::printf("The previous file is %s\n", previous.c_str());
+  RETURN_IF_ERROR(
+      RestoreBeside(settings, store::kAuditSuffix, AuditPath(settings), "the audit entries"));
+  if (settings.Has("join-ca"))
+    RETURN_IF_ERROR(RestoreBeside(settings, store::kJoinSuffix, RegistryPath(settings),
+                                  "the uses of join tokens"));
   std::printf(
       "If the signing key was lost too, restore it from its own backup. Then start fabricd.\n");
   return {};

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/access/access_file.h"
+#include "daemon/store/recovery.h"
 #include "proto/roles.h"
 
 namespace fabric {
@@ -27,11 +28,12 @@ bool IsUrl(std::string_view text) {
   return text.find("://") != text.npos;
 }
 
-std::string AuditPath(const Settings& settings) {
-  return settings.Has("audit-log") ? settings.Text("audit-log") : settings.Text("state") + ".audit";
-}
-
 }  // namespace
+
+std::string AuditPath(const Settings& settings) {
+  return settings.Has("audit-log") ? settings.Text("audit-log")
+                                   : settings.Text("state") + std::string(store::kAuditSuffix);
+}
 
 SiteAccess::SiteAccess(const Settings& settings, std::vector<v1::Role> loopback_roles)
     : authenticator_(settings.Text("trust-domain"), std::move(loopback_roles)),

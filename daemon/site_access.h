@@ -19,6 +19,9 @@
 
 namespace fabric {
 
+// File of the audit log.
+std::string AuditPath(const Settings& settings);
+
 class SiteAccess {
  public:
   // The clock is borrowed. Errors name the setting, and the file with the position.

@@ -7,6 +7,7 @@
 #include "base/tls/certificate.h"
 #include "daemon/api/caller_certificate.h"
 #include "daemon/store/postgres/url.h"
+#include "daemon/store/recovery.h"
 
 namespace fabric {
 namespace {
@@ -27,13 +28,14 @@ Result<bool> IsOn(const Settings& settings, const tls::TlsFiles* tls) {
   return true;
 }
 
+}  // namespace
+
 // A state in PostgreSQL has no folder: the audit log is a file in any case.
 std::string RegistryPath(const Settings& settings) {
   const std::string state = settings.Text("state");
-  return (store::IsPostgresUrl(state) ? settings.Text("audit-log") : state) + ".join";
+  return (store::IsPostgresUrl(state) ? settings.Text("audit-log") : state) +
+         std::string(store::kJoinSuffix);
 }
-
-}  // namespace
 
 SiteJoin::SiteJoin(std::unique_ptr<join::Registry> registry, std::unique_ptr<join::NodeCa> ca,
                    api::AgentFront& agents)

@@ -12,6 +12,9 @@
 
 namespace fabric {
 
+// File of join tokens, requests and certificates of nodes.
+std::string RegistryPath(const Settings& settings);
+
 class SiteJoin {
  public:
   // Null: joining is off. `tls`: files of fabricd, null without TLS. Sessions of `agents` continue

@@ -31,8 +31,11 @@ extern const Command backup = {
     .path = "backup",
     .summary = "Copy the controller's state file while it runs.",
     .description =
-        "The copy is next to the state file, on the controller's host. fabricd keeps the newest 5 "
-        "copies. The signing key is not in it: back up signing-key.pem too.",
+        "The copy is next to the state file, on the controller's host, with copies of the audit "
+        "log "
+        "(.audit) and of the file of joining nodes (.join). fabricd keeps the newest 5. The "
+        "signing "
+        "key is not in them: back up signing-key.pem too.",
     .example =
         "fabricctl backup\n"
         "fabricctl backup --author nightly",

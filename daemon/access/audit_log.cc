@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "daemon/access/audit_entry.h"
 #include "daemon/store/application_file.h"
+#include "daemon/store/sqlite_backup.h"
 
 namespace fabric::access {
 namespace {
@@ -189,6 +190,13 @@ Result<std::vector<v1::AuditEntry>> AuditLog::Before(std::uint64_t sequence, std
   for (Row& row : rows)
     if (row.entry) entries.push_back(*std::move(row.entry));
   return entries;
+}
+
+Status AuditLog::BackUp(const std::string& path) {
+  return store::BackUpInSteps(path, [this](const auto& step) {
+    const MutexLock lock(mutex_);
+    step(database_);
+  });
 }
 
 Result<v1::AuditVerification> AuditLog::Verify() {

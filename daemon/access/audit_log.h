@@ -47,6 +47,9 @@ class AuditLog {
   // Reads all entries, a part at a time.
   Result<v1::AuditVerification> Verify() EXCLUDES(mutex_);
 
+  // Writes a consistent copy to a new file. ALREADY_EXISTS if there is one.
+  Status BackUp(const std::string& path) EXCLUDES(mutex_);
+
   std::uint64_t pending() const EXCLUDES(mutex_);
   std::uint64_t dropped() const EXCLUDES(mutex_);
 

@@ -10,6 +10,7 @@
 #include "daemon/api/access_handlers.h"
 #include "daemon/api/caught.h"
 #include "daemon/api/request_parts.h"
+#include "daemon/store/recovery.h"
 
 namespace fabric::api {
 
@@ -78,7 +79,19 @@ Status Api::Answer(const access::Caller& caller, access::Principal& principal,
         asked, response, now);
   if (other_)
     if (auto status = other_(asked, response, now)) return *std::move(status);
-  return controller_.Call(asked, response, now);
+  const Status status = controller_.Call(asked, response, now);
+  if (!status.ok() || response.GetDescriptor() != v1::Backup::descriptor()) return status;
+  return CompleteBackup(static_cast<const v1::Backup&>(response));
+}
+
+// The files next to the state file.
+Status Api::CompleteBackup(const v1::Backup& backup) {
+  const auto named = [](const Status& status) {
+    return status.In("the state is copied, but not the files next to it");
+  };
+  RETURN_IF_ERROR(named(gate_.audit().BackUp(backup.path() + std::string(store::kAuditSuffix))));
+  if (join_ == nullptr) return {};
+  return named(join_->registry().BackUp(backup.path() + std::string(store::kJoinSuffix)));
 }
 
 MetricsInput ReadMetrics(control::Controller& controller, const access::Gate& gate,

@@ -76,6 +76,8 @@ class Api {
   join::JoinService* const join_;
   Other other_;
 };
+  Status CompleteBackup(const v1::Backup& backup);
+
 
 // Collects the input of /metrics.
 MetricsInput ReadMetrics(control::Controller& controller, const access::Gate& gate,

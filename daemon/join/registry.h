@@ -70,6 +70,9 @@ class Registry {
   // Replaces the certificate of the node.
   Status Record(const v1::NodeCertificate& certificate, WallTime now) EXCLUDES(mutex_);
 
+  // Writes a consistent copy to a new file. ALREADY_EXISTS if there is one.
+  Status BackUp(const std::string& path) EXCLUDES(mutex_);
+
   // Sorted by name, id and node, behind `after`.
   std::vector<v1::JoinToken> Tokens(const std::string& after, std::size_t max) const
       EXCLUDES(mutex_);

@@ -4,11 +4,12 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <set>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "daemon/store/recovery.h"
@@ -217,12 +218,17 @@ void BufferedStore::RemoveOldBackups(const std::string& path) {
   const std::filesystem::path file(path);
   const std::string prefix = file.filename().string() + std::string(kBackupInfix);
   std::error_code ignored;
-  std::set<std::filesystem::path> backups;
+  // A backup has files next to it, whose names have another end.
+  std::map<std::string, std::vector<std::filesystem::path>> backups;
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
-    if (entry.path().filename().string().starts_with(prefix)) backups.insert(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    backups[name.substr(0, name.find('.', prefix.size()))].push_back(entry.path());
+  }
   for (; backups.size() > kBackupsMax; backups.erase(backups.begin()))
-    std::filesystem::remove(*backups.begin(), ignored);
+    for (const std::filesystem::path& one : backups.begin()->second)
+      std::filesystem::remove(one, ignored);
 }
 
 void BufferedStore::Tick(Moment now) {

@@ -296,6 +296,21 @@ Result<std::string> Restore(const std::string& backup, const std::string& path, 
   return exists ? aside : std::string();
 }
 
+Result<bool> RestoreIfMissing(const std::string& backup, const std::string& path) {
+  if (!fs::exists(backup) || fs::exists(path)) return false;
+  const std::string next = path + std::string(kRecovered);
+  Remove(next);
+  std::error_code error;
+  fs::copy_file(backup, next, error);
+  if (error) return FromErrno(error.value(), Format("cannot copy {} to {}", backup, next));
+  fs::permissions(next, fs::perms::owner_read | fs::perms::owner_write, error);
+  if (error) return FromErrno(error.value(), next);
+  RETURN_IF_ERROR(GiveToOwnerOfDirectory(next));
+  RETURN_IF_ERROR(Rename(next, path));
+  RETURN_IF_ERROR(SyncDirectoryOf(path));
+  return true;
+}
+
 std::string FileStamp(WallTime time) {
   std::string stamp = ToString(ToProto(time));
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });

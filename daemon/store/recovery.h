@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -20,6 +21,15 @@ Result<Database> OpenOrRecover(const std::string& path, WallTime now, Damage& da
 // backup, or is damaged, is refused and nothing changes. As root, the file gets the owner of its
 // directory.
 Result<std::string> Restore(const std::string& backup, const std::string& path, WallTime now);
+
+// The audit log and the file of joining nodes are next to the state file, with these ends of their
+// names, and their copies are next to its copy.
+inline constexpr std::string_view kAuditSuffix = ".audit";
+inline constexpr std::string_view kJoinSuffix = ".join";
+
+// Copies such a file of a backup to `path`, where there must be none, as Restore(). False: there is
+// a file, which stays, or the backup has none.
+Result<bool> RestoreIfMissing(const std::string& backup, const std::string& path);
 
 // Time in names of files: "20261123T180000Z".
 std::string FileStamp(WallTime time);

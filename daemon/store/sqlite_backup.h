@@ -30,4 +30,25 @@ class SqliteBackup final : public BackupSteps {
   bool complete_ = false;
 };
 
+// A backup of a database that other threads use: `with_database` calls its argument with it, under
+// its lock, for each step. A part of a backup that fails is removed.
+template <class WithDatabase>
+Status BackUpInSteps(const std::string& path, WithDatabase with_database) {
+  std::unique_ptr<BackupSteps> steps;
+  for (Result<bool> done(false); true; steps->Flush()) {
+    with_database([&](Database& database) {
+      if (steps == nullptr) {
+        auto begun = SqliteBackup::Begin(database, path);
+        if (begun.ok())
+          steps = *std::move(begun);
+        else
+          done = begun.status();
+      }
+      if (steps != nullptr) done = steps->Step();
+      if (!done.ok() || *done) steps.reset();
+    });
+    if (steps == nullptr) return done.status();
+  }
+}
+
 }  // namespace fabric::store

@@ -56,8 +56,10 @@ class TestOperations(ManualTest):
         """Stops fabricd, and fetches the backup from the other host."""
         self.fleet.process.terminate()
         self.fleet.process.wait()
-        [copy] = (self.root / "backup-host/fabricd").glob("fabricd.db.backup-*")
-        shutil.copy(copy, self.root / "backup/fabricd.db.backup-20261123T180000Z")
+        [copy] = (self.root / "backup-host/fabricd").glob("fabricd.db.backup-*Z")
+        for end in ("", ".audit"):
+            shutil.copy(f"{copy}{end}",
+                        self.root / f"backup/fabricd.db.backup-20261123T180000Z{end}")
 
     def page(self):
         tree = self.fleet.folder / "tree-gpu-001"

@@ -6,6 +6,7 @@ test_join.py BIN  where fabric-agent, fabricd and fabricctl are
 """
 
 import json
+import pathlib
 import shutil
 import sys
 import time
@@ -45,6 +46,53 @@ class JoinTest(TlsWorld):
 
     def connected(self, node):
         return f"node {node} connected"
+
+    def test_a_backup_has_the_audit_log_and_the_join_tokens(self):
+        self.start_join()
+        self.token("rack", "--nodes", "gpu-*", "--uses", "3")
+        backup = pathlib.Path(self.ctl("backup", "-o", "name").stdout.strip())
+        for end in ("", ".audit", ".join"):
+            self.assertEqual(pathlib.Path(f"{backup}{end}").stat().st_mode & 0o777, 0o600, end)
+        self.token("later")
+        entries = self.ctl("audit", "list", "-o", "name").stdout.splitlines()
+        self.started["fabricd"]()
+        # With the other files in place, only the state is replaced.
+        settings = [f"--state={self.folder}/state.db", *self.files("server/fabricd"),
+                    f"--join-ca={self.pki}/ca.pem", f"--join-ca-key={self.pki}/ca-key.pem"]
+        restored = self.run_to_end("fabricd", *settings, f"--restore={backup}")
+        self.assertEqual(restored.returncode, 0, restored.stderr)
+        for end in ("audit", "join"):
+            self.assertRegex(restored.stdout, rf"state.db.{end} stays: it has the .* since the")
+        self.start_join()
+        self.assertIn("later", self.ctl("join-token", "list").stdout)
+        self.assertGreaterEqual(len(self.ctl("audit", "list", "-o", "name").stdout.splitlines()),
+                                len(entries))
+        self.started["fabricd"]()
+        # All files are lost.
+        kept = self.folder / "kept"
+        kept.mkdir()
+        for path in self.folder.glob("state.db*"):
+            path.rename(kept / path.name)
+        restored = self.run_to_end("fabricd", *settings, f"--restore={kept / backup.name}")
+        self.assertEqual(restored.returncode, 0, restored.stderr)
+        for end in ("audit", "join"):
+            self.assertIn(f"state.db.{end} restored from", restored.stdout)
+        self.start_join()
+        tokens = self.ctl("join-token", "list").stdout
+        self.assertIn("rack", tokens)
+        self.assertNotIn("later", tokens)
+        self.assertIn("CreateJoinToken", self.ctl("audit", "list").stdout)
+        self.ctl("audit", "verify")
+
+    def test_old_backups_are_removed_with_their_files(self):
+        self.start_join()
+        for _ in range(7):
+            self.ctl("backup")
+            time.sleep(1.05)  # Their names have seconds.
+        names = sorted(path.name for path in self.folder.glob("state.db.backup-*"))
+        self.assertEqual(len(names), 15, names)
+        self.assertEqual(len([one for one in names if one.endswith(".audit")]), 5)
+        self.assertEqual(len([one for one in names if one.endswith(".join")]), 5)
 
     def test_a_token_joins_its_nodes_and_no_others(self):
         controller = self.start_join()
