@@ -286,6 +286,12 @@ constexpr Option kSettings[] = {
      .doc =
          "Roles of callers without encryption from other addresses than loopback, with tls: off. "
          "none: such callers have no role."},
+    {.name = "role-limits",
+     .type = OptionType::kWords,
+     .doc =
+         "Changes of the limits of one identity by its highest role, as ROLE.LIMIT=NUMBER; 0: no "
+         "limit. Default: viewer.per-second=200, viewer.in-flight=6, "
+         "viewer.bytes-per-second=67108864, operator.per-second=2000 (docs/ACCESS.md)."},
     {.name = "audit-log",
      .type = OptionType::kPath,
      .doc =

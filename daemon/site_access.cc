@@ -67,6 +67,9 @@ Result<std::unique_ptr<SiteAccess>> SiteAccess::Open(const Settings& settings, c
   if (!audit.ok()) return audit.status().In("audit-log");
   site->audit_ = *std::move(audit);
   site->gate_ = std::make_unique<access::Gate>(site->authenticator_, *site->audit_, clock);
+  auto limits = access::RoleLimits::Parse(settings.Words("role-limits"));
+  if (!limits.ok()) return limits.status().In("role-limits");
+  site->gate_->SetLimits(*std::move(limits));
   return site;
 }
 

@@ -125,7 +125,9 @@ Status Gate::Flush(bool all) {
 }
 
 GateCounts Gate::counts() const {
-  GateCounts counts{.audit_pending = audit_.pending(), .audit_dropped = audit_.dropped()};
+  GateCounts counts{.limited = limits_->refused(),
+                    .audit_pending = audit_.pending(),
+                    .audit_dropped = audit_.dropped()};
   const MutexLock lock(mutex_);
   counts.unauthenticated = unauthenticated_;
   counts.denied = denied_;

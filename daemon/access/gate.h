@@ -6,8 +6,10 @@
 #include <google/protobuf/message.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -17,6 +19,7 @@
 #include "daemon/access/caller.h"
 #include "daemon/access/denied_limit.h"
 #include "daemon/access/policy.h"
+#include "daemon/access/role_limits.h"
 #include "daemon/access/scopes.h"
 
 namespace fabric::access {
@@ -25,6 +28,7 @@ namespace fabric::access {
 struct GateCounts {
   std::uint64_t unauthenticated = 0;
   std::uint64_t denied = 0;
+  std::uint64_t limited = 0;        // By the limits of the role
   std::uint64_t audit_pending = 0;  // Entries in memory, because the disk refuses them
   std::uint64_t audit_dropped = 0;  // Entries that were lost
 };
@@ -51,6 +55,13 @@ class Gate {
   using MakeSubject = std::function<Subject()>;
   Result<Principal> Admit(const Caller& caller, const Need& need, const MakeSubject& subject = {},
                           const MakeParts& parts = {});
+
+  // Limits of roles; before the first caller.
+  void SetLimits(RoleLimits::Table table) { limits_.emplace(std::move(table)); }
+  // Call after Admit, and keep the result while the call runs. RESOURCE_EXHAUSTED: too many calls.
+  Result<RunningCall> Begin(const Principal& principal) {
+    return limits_->Begin(principal.identity, clock_.Now().steady);
+  }
 
   // An agent on AgentLink. `node`: that its Hello names; nullptr before the Hello.
   Status AdmitAgent(const Caller& caller, const std::string* node);
@@ -79,6 +90,7 @@ class Gate {
   const Authenticator& authenticator_;
   AuditLog& audit_;
   const Clock& clock_;
+  std::optional<RoleLimits> limits_{std::in_place};
   mutable Mutex mutex_;
   DeniedLimit limit_ GUARDED_BY(mutex_);
   std::uint64_t unauthenticated_ GUARDED_BY(mutex_) = 0;

@@ -40,8 +40,14 @@ Status Api::Admitted(const CallContext& context, const google::protobuf::MethodD
       gate_.Admit(
           context.caller, need, [&] { return access::Gate::SubjectOf(method, request, nullptr); },
           [&] { return PartsOf(controller_, request, now); }));
+  if (context.transport == kRecheck) return {};
+  ASSIGN_OR_RETURN(access::RunningCall running, gate_.Begin(principal));
   if (method.server_streaming()) return {};
-  if (!access::IsRecorded(need)) return Answer(context.caller, principal, request, response, now);
+  if (!access::IsRecorded(need)) {
+    const Status status = Answer(context.caller, principal, request, response, now);
+    if (status.ok() && running.CountsBytes()) running.Answered(response.ByteSizeLong());
+    return status;
+  }
   RETURN_IF_ERROR(gate_.BeforeChange());
   const Status status =
       Caught([&] { return Answer(context.caller, principal, request, response, now); });

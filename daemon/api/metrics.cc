@@ -218,6 +218,7 @@ void Requests(const MetricsInput& input, MetricFamily& family) {
 
 void Refused(const MetricsInput& input, MetricFamily& family) {
   Add(family, {{"reason", "denied"}}, static_cast<double>(input.access.denied));
+  Add(family, {{"reason", "limit"}}, static_cast<double>(input.access.limited));
   Add(family, {{"reason", "unauthenticated"}}, static_cast<double>(input.access.unauthenticated));
 }
 
@@ -334,7 +335,7 @@ constexpr Family kFamilies[] = {
      "Processing time of API calls in the controller.", &RequestDurations},
     {"fabric_access_refused_total", MetricType::Counter,
      "Calls, pages and agents that were refused: unauthenticated (no valid credential), denied "
-     "(without the role).",
+     "(without the role), limit (more than the limits of the role).",
      &Refused},
     {"fabric_audit_pending_entries", MetricType::Gauge,
      "Entries of the audit log that the disk refuses; changes are refused until they are written.",

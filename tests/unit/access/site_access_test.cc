@@ -78,6 +78,22 @@ TEST_F(SiteAccessTest, LoopbackCallersCanHaveFewerRolesOrNone) {
   EXPECT_FALSE(Open()->gate().Admit(caller, {"test", {v1::ROLE_VIEWER}}).ok());
 }
 
+TEST_F(SiteAccessTest, LimitsOfRolesAreASetting) {
+  Set("loopback-roles", "viewer");
+  Set("role-limits", "viewer.per-second=1,viewer.in-flight=0");
+  access::Caller caller;
+  caller.address = "127.0.0.1:1";
+  const auto site = Open();
+  const auto principal = site->gate().Admit(caller, {"test", {v1::ROLE_VIEWER}});
+  ASSERT_TRUE(principal.ok());
+  int good = 0;
+  while (good < 1'000 && site->gate().Begin(*principal).ok()) ++good;
+  EXPECT_LT(good, 1'000);
+  EXPECT_EQ(site->gate().counts().limited, 1u);
+  Set("role-limits", "viewer.per-hour=1");
+  EXPECT_THAT(Refusal(), HasSubstr("role-limits: expected ROLE.LIMIT=NUMBER"));
+}
+
 TEST_F(SiteAccessTest, TokensAreReloadedAndABadFileLeavesTheOldOnes) {
   Write("tokens", Line("one"));
   Set("tokens", path("tokens"));

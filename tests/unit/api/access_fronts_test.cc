@@ -116,6 +116,32 @@ TEST_F(AccessFronts, RolesDecideOnBothTransports) {
               StartsWith("HTTP/1.1 403 "));
 }
 
+// A burst is 5 s of the rate.
+TEST_F(AccessFronts, CallsAreLimitedByRoleOnBothTransports) {
+  world_.gate().SetLimits(*access::RoleLimits::Parse({"viewer.per-second=1"}));
+  const auto over_grpc = [&] {
+    grpc::ClientContext context;
+    v1::GetVersionResponse response;
+    return stub_->GetVersion(&context, {}, &response);
+  };
+  int good = 0;
+  grpc::Status refused;
+  // A slow machine returns calls meanwhile.
+  while (good < 1'000 && (refused = over_grpc()).ok()) ++good;
+  EXPECT_GE(good, 5);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(refused.error_message(),
+            "loopback: expected at most 1 calls per second with the role viewer (setting "
+            "role-limits, viewer.per-second)");
+  std::string answer;
+  for (int call = 0; call < 1'000 && !answer.starts_with("HTTP/1.1 429 "); ++call)
+    answer = Rest("GET", "/v1/nodes", "");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 429 "));
+  EXPECT_THAT(answer, HasSubstr("viewer.per-second"));
+  EXPECT_EQ(CancelOverGrpc("operator"), grpc::StatusCode::NOT_FOUND) << "another identity";
+  EXPECT_THAT(Rest("GET", "/metrics", ""), Not(HasSubstr("{reason=\"limit\"} 0\n")));
+}
+
 TEST_F(AccessFronts, ASecondAuthorizationHeaderDoesNotCount) {
   grpc::ClientContext context;
   AddToken(context, "operator");

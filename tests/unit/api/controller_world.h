@@ -40,6 +40,7 @@ class ControllerWorld {
   std::string grpc_address() const { return ToString(grpc_->address()); }
   access::Authenticator& authenticator() { return authenticator_; }
   access::AuditLog& audit() { return *audit_; }
+  access::Gate& gate() { return *gate_; }
   api::Api& api() { return *api_; }
 
  private:

@@ -201,10 +201,12 @@ TEST(MetricsText, CallsAreCountedAndTheirTimeIsAHistogram) {
 
 TEST(MetricsText, RefusedCallsAndTheAuditLogAreCounted) {
   MetricsInput input;
-  input.access = {.unauthenticated = 3, .denied = 2, .audit_pending = 1, .audit_dropped = 4};
+  input.access = {
+      .unauthenticated = 3, .denied = 2, .limited = 5, .audit_pending = 1, .audit_dropped = 4};
   const std::string text = MetricsText(input);
   EXPECT_THAT(text, HasSubstr("fabric_access_refused_total{reason=\"unauthenticated\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("fabric_access_refused_total{reason=\"denied\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("fabric_access_refused_total{reason=\"limit\"} 5\n"));
   EXPECT_THAT(text, HasSubstr("fabric_audit_pending_entries 1\n"));
   EXPECT_THAT(text, HasSubstr("fabric_audit_dropped_total 4\n"));
 }
