@@ -257,7 +257,7 @@ class GrpcClient final : public Client {
 
 // The one of several controllers that leads. It is asked for before the first call and after a
 // failure, so that no change is sent twice. A leader that is cut off from the database is used only
-// if no other one answers.
+// if no other one answers. Without a leader, reads go to the others.
 class LeaderClient final : public Client {
  public:
   LeaderClient(const ClientOptions& options, const std::vector<std::string_view>& controllers)
@@ -270,12 +270,13 @@ class LeaderClient final : public Client {
   }
 
   std::string_view warning() const override {
-    return leader_ == nullptr ? std::string_view() : leader_->warning();
+    return answered_ == nullptr ? std::string_view() : answered_->warning();
   }
 
   Status WatchEvents(const v1::WatchEventsRequest& request, EventSpan span,
                      const std::function<bool(const v1::Event&)>& on_event) override {
     RETURN_IF_ERROR(FindLeader());
+    answered_ = leader_;
     return Checked(leader_->WatchEvents(request, span, on_event));
   }
 
@@ -283,8 +284,21 @@ class LeaderClient final : public Client {
   Status CallMethod(const google::protobuf::MethodDescriptor& method,
                     const google::protobuf::Message& request,
                     google::protobuf::Message& response) override {
-    RETURN_IF_ERROR(FindLeader());
+    if (const Status found = FindLeader(); !found.ok())
+      return AskFollowers(method, request, response) ? Status() : found;
+    answered_ = leader_;
     return Checked(leader_->CallWithin(method, request, response, options_.timeout));
+  }
+
+  // Each standby answers some reads. False: none answers this one.
+  bool AskFollowers(const google::protobuf::MethodDescriptor& method,
+                    const google::protobuf::Message& request, google::protobuf::Message& response) {
+    if (method.options().GetExtension(v1::required_role) != v1::ROLE_VIEWER) return false;
+    return std::ranges::any_of(clients_, [&](const std::unique_ptr<GrpcClient>& client) {
+      if (!client->CallWithin(method, request, response, kLeaderPatience).ok()) return false;
+      answered_ = client.get();
+      return true;
+    });
   }
 
   static bool IsGone(const Status& status) {
@@ -317,7 +331,8 @@ class LeaderClient final : public Client {
 
   const ClientOptions options_;
   std::vector<std::unique_ptr<GrpcClient>> clients_;
-  GrpcClient* leader_ = nullptr;  // Not known yet
+  GrpcClient* leader_ = nullptr;    // Not known yet
+  GrpcClient* answered_ = nullptr;  // The last call
 };
 
 }  // namespace

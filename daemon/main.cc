@@ -8,7 +8,7 @@
 //   ticking thread ──Tick───────────► │
 //                                     └──► Store (SQLite, or PostgreSQL with Leadership)
 //
-// With a state in PostgreSQL, Standby answers until Leadership has the lease.
+// With a state in PostgreSQL, Standby answers reads until Leadership has the lease.
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -247,12 +247,16 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
   ASSIGN_OR_RETURN(control::Policy policy, ReadPolicy(settings));
   ASSIGN_OR_RETURN(const std::unique_ptr<Leadership> leadership, OpenLeadership(settings));
   OperatorLog operator_log;
+  control::ControllerOptions options = OptionsOf(settings, operator_log);
+  options.profile = std::move(policy.profile);
+  options.sites = fleet::Sites(std::move(policy.places));
+  options.custom_rules = std::move(policy.custom_rules);
   std::unique_ptr<SiteAccess> site;
   std::unique_ptr<Standby> standby;
   if (leadership) {
     ASSIGN_OR_RETURN(site, OpenSite(settings, *transport, operator_log, clock));
-    ASSIGN_OR_RETURN(standby,
-                     Standby::Listen(settings, *leadership, site->gate(), *transport, clock));
+    ASSIGN_OR_RETURN(
+        standby, Standby::Listen(settings, *leadership, site->gate(), *transport, clock, options));
     ASSIGN_OR_RETURN(const int signal, AwaitLead(settings, *leadership, *standby,
                                                  transport->http_scheme(), ending_signals));
     if (signal != 0) return signal;
@@ -268,10 +272,6 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
   events.Subscribe(*notifier);
   api::AgentFront agents;
   LeaderAgents leader_agents(agents, leadership.get(), store->epoch());
-  control::ControllerOptions options = OptionsOf(settings, operator_log);
-  options.profile = std::move(policy.profile);
-  options.sites = fleet::Sites(std::move(policy.places));
-  options.custom_rules = std::move(policy.custom_rules);
   options.certificates.key = keys->current();
   const std::unique_ptr<control::Background> background = control::StartBackground();
   options.background = background.get();

@@ -167,7 +167,8 @@ api::CallFunction WithLeadership(api::Api& fabric_api, const Leadership* leaders
     if (IsLost(leadership)) return leadership->Refusal();
     const Status status = fabric_api.Call(context, arguments...);
     if (IsLost(leadership)) return leadership->Refusal();
-    if (leadership != nullptr && context.warning != nullptr) *context.warning = leadership->Doubt();
+    if (leadership != nullptr && context.notes != nullptr)
+      context.notes->warning = leadership->Doubt();
     return status;
   };
 }

@@ -1,5 +1,6 @@
 #include "daemon/standby.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "daemon/api/agent_front.h"
 #include "daemon/api/grpc_front.h"
 #include "daemon/control/events.h"
+#include "daemon/follower.h"
 #include "daemon/http_fronts.h"
 
 namespace fabric {
@@ -37,6 +39,7 @@ struct Standby::Parts {
 
   Transport& transport;
   const Clock& clock;
+  std::optional<Follower> follower;
   control::EventBus events{0};
   api::AgentFront agents;
   api::PeerSlots watchers{"event watchers", {.total = 1, .per_peer = 1}};
@@ -54,8 +57,10 @@ Standby::~Standby() {
 
 Result<std::unique_ptr<Standby>> Standby::Listen(const Settings& settings,
                                                  const Leadership& leadership, access::Gate& gate,
-                                                 Transport& transport, const Clock& clock) {
+                                                 Transport& transport, const Clock& clock,
+                                                 control::ControllerOptions options) {
   auto parts = std::make_unique<Parts>(transport, clock);
+  parts->follower.emplace(leadership, std::move(options), gate, clock);
   parts->agents.SetListener(
       {.admit =
            [&](const access::Caller& caller, const std::string* node) {
@@ -64,12 +69,9 @@ Result<std::unique_ptr<Standby>> Standby::Listen(const Settings& settings,
            },
        .on_message = [&](SessionId, const v1::AgentMessage&) { return leadership.Refusal(); },
        .on_gone = [](SessionId, const std::string&) {}});
-  // Only who may call learns who leads.
-  const api::CallFunction call =
-      [&](const api::CallContext& context, const google::protobuf::MethodDescriptor& method,
-          const google::protobuf::Message&, google::protobuf::Message&) -> Status {
-    RETURN_IF_ERROR(gate.Admit(context.caller, access::NeedOf(method)).status());
-    return leadership.Refusal();
+  const api::CallFunction call = [&follower = *parts->follower](const api::CallContext& context,
+                                                                auto&&... arguments) {
+    return follower.Call(context, arguments...);
   };
   ASSIGN_OR_RETURN(parts->grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, parts->events,

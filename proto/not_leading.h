@@ -9,5 +9,8 @@ namespace fabric {
 inline constexpr std::string_view kNotLeading = "this controller does not lead";
 // Trailing metadata of an answer that can be out of date: the reason.
 inline constexpr const char* kWarningKey = "fabric-warning";
+// Trailing metadata of an answer of a controller that does not lead: seconds since it has read the
+// state.
+inline constexpr const char* kStateAgeKey = "fabric-state-age-seconds";
 
 }  // namespace fabric

@@ -2,6 +2,7 @@
 // Api::Call, which holds what all calls have in common: identity, roles, audit log, metrics.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,11 +25,17 @@ class MethodDescriptor;
 
 namespace fabric::api {
 
+// What a call says about its answer.
+struct AnswerNotes {
+  std::string warning = {};  // Why it can be out of date; empty: it is not
+  // Of an answer by a controller that does not lead: since it has read the state.
+  std::optional<std::chrono::seconds> state_age = {};
+};
+
 struct CallContext {
   const access::Caller& caller;
-  std::string_view transport;  // "grpc", "rest" or kRecheck
-  // Where the call writes why its answer can be out of date. nullptr: the caller does not show it.
-  std::string* warning = nullptr;
+  std::string_view transport;    // "grpc", "rest" or kRecheck
+  AnswerNotes* notes = nullptr;  // nullptr: the caller does not show them.
 };
 // Whether a caller may still read a stream that it has. Not a call in the metrics.
 inline constexpr std::string_view kRecheck = "recheck";
@@ -69,6 +76,8 @@ class Api {
                 const google::protobuf::Message& request, google::protobuf::Message& response,
                 Moment now);
 
+  Status CompleteBackup(const v1::Backup& backup);
+
   control::Controller& controller_;
   access::Gate& gate_;
   const Clock& clock_;
@@ -76,8 +85,6 @@ class Api {
   join::JoinService* const join_;
   Other other_;
 };
-  Status CompleteBackup(const v1::Backup& backup);
-
 
 // Collects the input of /metrics.
 MetricsInput ReadMetrics(control::Controller& controller, const access::Gate& gate,

@@ -76,10 +76,12 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
     if (!grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&request_, request.get()).ok())
       return {Code::kInvalidArgument, Format("expected a {}", method->input_type()->name())};
     const access::Caller caller = CallerOf(context_);
-    std::string warning;
-    RETURN_IF_ERROR(service_.call_({.caller = caller, .transport = "grpc", .warning = &warning},
+    AnswerNotes notes;
+    RETURN_IF_ERROR(service_.call_({.caller = caller, .transport = "grpc", .notes = &notes},
                                    *method, *request, *answer));
-    if (!warning.empty()) context_.AddTrailingMetadata(kWarningKey, warning);
+    if (!notes.warning.empty()) context_.AddTrailingMetadata(kWarningKey, notes.warning);
+    if (notes.state_age)
+      context_.AddTrailingMetadata(kStateAgeKey, Format("{}", notes.state_age->count()));
     bool own_buffer = false;
     const grpc::Status written =
         grpc::GenericSerialize<grpc::ProtoBufferWriter, Message>(*answer, &answer_, &own_buffer);

@@ -19,6 +19,7 @@
 #include "daemon/control/events.h"
 #include "daemon/control/fleet_numbers.h"
 #include "daemon/control/options.h"
+#include "daemon/control/restoring.h"
 #include "daemon/control/subnets/subnet_leases.h"
 #include "daemon/control/turns.h"
 #include "daemon/fleet/sites.h"
@@ -66,7 +67,10 @@ class Controller {
   // certificates (running ones end as UNKNOWN). Rules
   // are not evaluated until the restored nodes are back, at most for `lost_after`, or 12 ms for
   // each node and 2 minutes: rules that compare nodes need the whole fleet.
-  Status Load(Moment now);
+  // With kToFollow, nodes have their names and labels only, and nothing ends: for reads of
+  // findings, silences, campaigns, certificates, schedules, actions and subnet histories without
+  // Tick().
+  Status Load(Moment now, Restoring restoring = Restoring::kToLead);
 
   // Agents. The first message must be Hello. On failure, the caller closes the session with it.
   // A second session of a connected node replaces the first, which is closed. It is refused with
@@ -125,6 +129,8 @@ class Controller {
   std::uint32_t RuleProblems() const { return rule_problems_; }
 
  private:
+  Status LoadNodes(Moment now) REQUIRES(mutex_);
+  Status LoadNodeNames(Moment now) REQUIRES(mutex_);
   Status Receive(SessionId session, v1::AgentMessage message, Moment now) REQUIRES(mutex_);
   Status OnHello(SessionId session, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
   Status CheckClaim(const Session& older, const v1::Hello& hello, Moment now) REQUIRES(mutex_);

@@ -55,6 +55,7 @@ constexpr Row kStatements[] = {
     {&Statements::delete_subnet_history, "DELETE FROM subnet_histories WHERE subnet = $1"},
     {&Statements::subnet_histories, "SELECT subnet, history FROM subnet_histories ORDER BY subnet"},
     {&Statements::nodes, "SELECT name, snapshot, memory FROM nodes ORDER BY name"},
+    {&Statements::node_names, "SELECT name FROM nodes ORDER BY name"},
     {&Statements::open_findings, "SELECT id, finding FROM findings WHERE open = 1 ORDER BY id"},
     {&Statements::resolved_findings,
      "SELECT id, finding FROM finding_history WHERE resolved = 1 ORDER BY sequence DESC LIMIT $1"},

@@ -119,6 +119,7 @@ class SqlStore final : public Store {
   Status AddPairResults(std::span<const CampaignResult> results) override;
 
   Result<std::vector<StoredNode>> Nodes() override;
+  Result<std::vector<std::string>> NodeNames() override;
   Result<std::vector<v1::Finding>> OpenFindings() override {
     return Read<v1::Finding>(*sql_.open_findings);
   }
@@ -257,6 +258,15 @@ Result<std::vector<StoredNode>> SqlStore::Nodes() {
   }
 }
 
+Result<std::vector<std::string>> SqlStore::NodeNames() {
+  std::vector<std::string> names;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, sql_.node_names->Step());
+    if (!row) return names;
+    names.emplace_back(sql_.node_names->Bytes(0));
+  }
+}
+
 Status SqlStore::AddPairResults(std::span<const CampaignResult> results) {
   return InOneTransaction([&]() -> Status {
     for (const CampaignResult& one : results)
@@ -313,6 +323,14 @@ Result<std::vector<ResultRow>> SqlStore::Results(const std::string& campaign, st
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> Store::NodeNames() {
+  ASSIGN_OR_RETURN(const std::vector<StoredNode> nodes, Nodes());
+  std::vector<std::string> names;
+  names.reserve(nodes.size());
+  for (const StoredNode& node : nodes) names.push_back(node.snapshot.node().name());
+  return names;
+}
 
 Result<std::unique_ptr<Store>> MakeSqlStore(std::unique_ptr<SqlDatabase> database,
                                             std::uint64_t epoch, Damage damage) {

@@ -113,6 +113,7 @@ class Store {
 
   // Reads. Rows that cannot be decoded are skipped and counted in damage().
   virtual Result<std::vector<StoredNode>> Nodes() = 0;
+  virtual Result<std::vector<std::string>> NodeNames();  // By default, reads the nodes
   virtual Result<std::vector<v1::Finding>> OpenFindings() = 0;
   virtual Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) = 0;  // Newest first
   // Open and resolved findings with this id prefix, sorted by id.

@@ -50,6 +50,43 @@ class HighAvailability(HaWorld):
         self.start_agent("n1")
         self.until(lambda: self.connected(self.a, "n1"), "the agent finds the leader")
 
+    def read(self, controller, path):
+        """(answer, warning, age of the state)"""
+        with urllib.request.urlopen(controller.rest + path, timeout=10) as answer:
+            return (json.load(answer), answer.headers.get("Fabric-Warning", ""),
+                    int(answer.headers.get("Fabric-State-Age-Seconds", "-1")))
+
+    def test_a_standby_answers_reads_of_the_stored_state(self):
+        self.assertTrue(self.silence(self.a))
+        self.until(lambda: self.b.call("/v1/silences")[0] == 200 and
+                   self.read(self.b, "/v1/silences")[0].get("silences"), "b has read the silence")
+        _, warning, age = self.read(self.b, "/v1/silences")
+        self.assertIn(f"this controller does not lead: the leader is {self.a.grpc}; this answer is "
+                      "from the stored state, read ", warning)
+        self.assertGreaterEqual(age, 1)
+        self.assertEqual(self.read(self.a, "/v1/silences")[1:], ("", -1))
+        for path in ("findings", "campaigns", "certificates", "schedules", "node-actions"):
+            self.assertGreaterEqual(self.read(self.b, f"/v1/{path}")[2], 1, path)
+        # What only the leader has, and changes, it refuses.
+        for path in ("nodes", "devices", "mesh", "rules", "subnets", "version"):
+            self.assertEqual(self.b.call(f"/v1/{path}")[0], 503, path)
+        self.assertFalse(self.silence(self.b))
+        for words in (["silence", "list"], ["findings"], ["probe", "list"], ["schedule", "list"]):
+            done = subprocess.run([program("fabricctl"), "--controller", self.b.grpc, *words],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("fabricctl: warning: this controller does not lead", done.stderr)
+        # The age is that of the last reading. A leader does not state one.
+        self.proxy.cut()
+        self.database.stop(signal.SIGQUIT)
+        self.until(lambda: self.read(self.b, "/v1/silences")[2] > 9, "the state is older")
+        self.database.start()
+        self.until(self.b.leads, "b leads")
+        self.assertEqual(self.read(self.b, "/v1/silences")[1:], ("", -1))
+        self.proxy.mend()
+        self.check_acknowledged(self.b)
+        self.check_one_writer()
+
     def test_the_leader_is_killed(self):
         for node in ("n1", "n2"):
             self.start_agent(node)

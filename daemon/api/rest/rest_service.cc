@@ -123,12 +123,14 @@ HttpResponse RestService::Answer(const HttpRequest& request, const RestCall& cal
       google::protobuf::MessageFactory::generated_factory()
           ->GetPrototype(call.method->output_type())
           ->New());
-  std::string warning;
-  const Status status = call_({.caller = request.caller, .transport = "rest", .warning = &warning},
+  AnswerNotes notes;
+  const Status status = call_({.caller = request.caller, .transport = "rest", .notes = &notes},
                               *call.method, *call.request, *answer);
   if (!status.ok()) return ErrorResponse(HttpStatus(status.code()), status);
   HttpResponse response;
-  if (!warning.empty()) response.headers = Format("Fabric-Warning: {}\r\n", warning);
+  if (!notes.warning.empty()) response.headers = Format("Fabric-Warning: {}\r\n", notes.warning);
+  if (notes.state_age)
+    response.headers += Format("Fabric-State-Age-Seconds: {}\r\n", notes.state_age->count());
   const JsonStyle style = call.pretty ? JsonStyle::kIndented : JsonStyle::kOneLine;
   const Status printed = AppendJson(*answer, style, response.body, MaskOf(call));
   if (!printed.ok()) return ErrorResponse(HttpStatus(printed.code()), printed);

@@ -105,7 +105,8 @@ Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& 
       // Agents may still answer probes of an earlier run of the controller: start at a new number.
       next_probe_(epoch << kEpochShift) {}
 
-void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment now) {
+void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment now,
+                        Restoring restoring) {
   for (const v1::Campaign& stored : newest_first) {
     const auto number = NumberOf(stored.id());
     if (!number) continue;
@@ -113,6 +114,7 @@ void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment no
     campaign.summary = stored;
     next_campaign_ = std::max(next_campaign_, *number + 1);
     if (stored.state() != v1::CAMPAIGN_STATE_RUNNING && stored.has_ended_at()) continue;
+    if (restoring == Restoring::kToFollow) continue;
     CountStored(campaign.summary);
     campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
     campaign.summary.set_end_reason(std::string(kRestarted));

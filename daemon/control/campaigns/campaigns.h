@@ -24,6 +24,7 @@
 #include "daemon/control/fleet_numbers.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/probing/located_faults.h"
+#include "daemon/control/restoring.h"
 #include "daemon/control/sessions.h"
 #include "daemon/store/store.h"
 #include "fabric/v1/finding.pb.h"
@@ -70,7 +71,8 @@ class Campaigns {
 
   // From the store, newest first. Campaigns that were running are cancelled, with the counts of
   // their stored results.
-  void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
+  void Restore(const std::vector<v1::Campaign>& newest_first, Moment now,
+               Restoring restoring = Restoring::kToLead);
 
   // RESOURCE_EXHAUSTED while the maximum number of campaigns runs, in all or of this author. Empty:
   // only the first.

@@ -21,6 +21,7 @@
 #include "daemon/control/options.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/probing/job_classes.h"
+#include "daemon/control/restoring.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
 #include "fabric/v1/fabric.pb.h"
@@ -51,7 +52,8 @@ class Certificates {
   void SetKey(SigningKey key) { options_.key = std::move(key); }
 
   // From the store, newest first. Those in progress end now, with the verdict UNKNOWN.
-  void Restore(std::vector<v1::GetCertificateResponse> newest_first, Moment now);
+  void Restore(std::vector<v1::GetCertificateResponse> newest_first, Moment now,
+               Restoring restoring = Restoring::kToLead);
 
   // INVALID_ARGUMENT for an invalid request, RESOURCE_EXHAUSTED while too many are in progress, in
   // all or of this author (empty: not known), FAILED_PRECONDITION without a key, UNAVAILABLE when

@@ -17,13 +17,15 @@ constexpr std::string_view kRestart = "fabricd was restarted";
 
 }  // namespace
 
-void Certificates::Restore(std::vector<v1::GetCertificateResponse> newest_first, Moment now) {
+void Certificates::Restore(std::vector<v1::GetCertificateResponse> newest_first, Moment now,
+                           Restoring restoring) {
   for (auto at = newest_first.rbegin(); at != newest_first.rend(); ++at) {
     Known& known = known_[next_++];
     v1::GetCertificateResponse& answer = known.answer = std::move(*at);
     known.bytes = answer.ByteSizeLong();
     v1::Certificate& certificate = *answer.mutable_certificate();
     if (certificate.state() != v1::CERTIFICATE_STATE_RUNNING) continue;
+    if (restoring == Restoring::kToFollow) continue;
     certificate.set_end_reason(std::string(kRestart));
     const CertificateWork nothing({}, false);
     CertificateFacts facts{.work = nothing,

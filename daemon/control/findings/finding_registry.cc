@@ -28,14 +28,14 @@ v1::FindingAction ActionOf(Step step) {
 }  // namespace
 
 void FindingRegistry::Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences,
-                              Moment now) {
+                              Moment now, Restoring restoring) {
   silences_.Restore(std::move(silences), now);
   for (v1::Finding& finding : open) {
     const std::string id = finding.id();
     Count(finding, 1);
     if (const FindingLifecycle lifecycle(finding, now); !lifecycle.idle())
       lifecycles_.insert_or_assign(id, lifecycle);
-    unfound_.insert(id);  // Until the first evaluation
+    if (restoring == Restoring::kToLead) unfound_.insert(id);  // Until the first evaluation
     open_.insert_or_assign(id, std::move(finding));
   }
   // Silences may have ended while the controller was down.

@@ -16,6 +16,7 @@
 #include "daemon/control/findings/lifecycle.h"
 #include "daemon/control/findings/silences.h"
 #include "daemon/control/outbox.h"
+#include "daemon/control/restoring.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/rules/engine/engine.h"
 #include "fabric/v1/fabric.pb.h"
@@ -33,8 +34,10 @@ class FindingRegistry {
   using Counter = std::function<void(const v1::Finding& finding, int change)>;
   void CountWith(Counter counter) { counter_ = std::move(counter); }
 
-  // Open findings and silences from the store, after a restart.
-  void Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences, Moment now);
+  // Open findings and silences from the store. After a restart, findings count as expired until the
+  // first evaluation finds them again.
+  void Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences, Moment now,
+               Restoring restoring = Restoring::kToLead);
 
   // Applies an evaluation: opens new findings, changes and resolves known ones; each step is stored
   // and published once. Findings about lost nodes that are no longer found stay unchanged until

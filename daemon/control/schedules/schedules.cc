@@ -42,7 +42,8 @@ Status CheckMax(const char* field, std::uint64_t seen, std::uint64_t max) {
 Schedules::Schedules(Campaigns& campaigns, LocatedFaults& located, Outbox& outbox)
     : campaigns_(campaigns), located_(located), outbox_(outbox) {}
 
-void Schedules::Restore(const std::vector<v1::ScheduleRecord>& records, Moment now) {
+void Schedules::Restore(const std::vector<v1::ScheduleRecord>& records, Moment now,
+                        Restoring restoring) {
   for (const v1::ScheduleRecord& record : records) {
     const std::string& id = record.schedule().id();
     const auto number = ParseNumber<std::uint64_t>(id.empty() ? id : id.substr(1));
@@ -52,7 +53,8 @@ void Schedules::Restore(const std::vector<v1::ScheduleRecord>& records, Moment n
     Known& known = known_.emplace(*number, Known{.record = record, .cron = *cron}).first->second;
     // A run that a restart interrupted has ended, and its figures are lost.
     for (v1::ScheduleRun& run : *known.record.mutable_schedule()->mutable_runs())
-      if (!run.has_ended_at()) *run.mutable_ended_at() = ToProto(now.wall);
+      if (!run.has_ended_at() && restoring == Restoring::kToLead)
+        *run.mutable_ended_at() = ToProto(now.wall);
     // A clock that was set back must not delay the schedule.
     SetDue(known, std::min(FromProto(record.schedule().decided_at()), now.wall));
   }

@@ -14,6 +14,7 @@
 #include "daemon/control/campaigns/campaigns.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/probing/located_faults.h"
+#include "daemon/control/restoring.h"
 #include "daemon/control/schedules/drift.h"
 #include "fabric/v1/schedule.pb.h"
 
@@ -28,7 +29,8 @@ class Schedules {
   Schedules(Campaigns& campaigns, LocatedFaults& located, Outbox& outbox);
 
   // From the store. Those whose cron expression is invalid are ignored.
-  void Restore(const std::vector<v1::ScheduleRecord>& records, Moment now);
+  void Restore(const std::vector<v1::ScheduleRecord>& records, Moment now,
+               Restoring restoring = Restoring::kToLead);
 
   // `wanted.spec()` is complete. INVALID_ARGUMENT with the field, RESOURCE_EXHAUSTED beyond
   // kSchedulesMax, UNAVAILABLE when it cannot be stored.

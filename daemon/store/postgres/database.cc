@@ -156,6 +156,8 @@ Result<std::unique_ptr<SqlStatement>> PostgresDatabase::Make(std::string_view sq
 }
 
 Status PostgresDatabase::Begin(bool durable) {
+  if (term_.epoch == 0)
+    return {Code::kUnavailable, url_.shown + ": open for reads only: another controller leads"};
   ASSIGN_OR_RETURN(Connection * connection, Use());
   connection->BeginLimit(patience_ + patience_ / 2);
   in_transaction_ = true;

@@ -23,7 +23,8 @@ namespace fabric::store {
 
 class PostgresDatabase final : public SqlDatabase {
  public:
-  // Connects. `patience`: limit of one answer; one and a half of it for a transaction.
+  // Connects. `patience`: limit of one answer; one and a half of it for a transaction. Epoch 0: for
+  // reads only.
   static Result<std::unique_ptr<PostgresDatabase>> Open(const PostgresUrl& url, const Term& term,
                                                         Duration patience);
 

@@ -70,4 +70,16 @@ Result<std::unique_ptr<Store>> OpenPostgres(const PostgresUrl& url, const Term& 
   return MakeSqlStore(std::move(database), term.epoch);
 }
 
+Result<std::unique_ptr<Store>> OpenPostgresToRead(const PostgresUrl& url, Duration patience) {
+  ASSIGN_OR_RETURN(std::unique_ptr<PostgresDatabase> database,
+                   PostgresDatabase::Open(url, {}, patience));
+  ASSIGN_OR_RETURN(const std::int64_t version,
+                   database->Number("SELECT coalesce(max(version), 0) FROM schema_version"));
+  if (version != kSchemaVersion)
+    return Status(Code::kFailedPrecondition,
+                  Format("{}: the leader has another version: expected schema version {}, saw {}",
+                         url.shown, kSchemaVersion, version));
+  return MakeSqlStore(std::move(database), 0);
+}
+
 }  // namespace fabric::store

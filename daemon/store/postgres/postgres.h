@@ -21,4 +21,9 @@ inline constexpr Duration kPostgresPatience = std::chrono::seconds(2);
 Result<std::unique_ptr<Store>> OpenPostgres(const PostgresUrl& url, const Term& term,
                                             Duration patience = kPostgresPatience);
 
+// For a controller that does not lead: writes fail with UNAVAILABLE, and the epoch is 0. Changes no
+// tables: FAILED_PRECONDITION if they are of another version.
+Result<std::unique_ptr<Store>> OpenPostgresToRead(const PostgresUrl& url,
+                                                  Duration patience = kPostgresPatience);
+
 }  // namespace fabric::store

@@ -17,7 +17,8 @@ using ::testing::Not;
 Status FakeApi(const CallContext& context, const google::protobuf::MethodDescriptor& method,
                const google::protobuf::Message& request, google::protobuf::Message& response) {
   EXPECT_EQ(context.transport, "rest");
-  if (method.name() == "ListNodes" && context.warning != nullptr) *context.warning = "cut off";
+  if (method.name() == "ListNodes" && context.notes != nullptr)
+    *context.notes = {.warning = "cut off", .state_age = std::chrono::seconds(7)};
   if (method.name() != "GetNode") return {};
   const auto& get = static_cast<const v1::GetNodeRequest&>(request);
   if (get.name() != "n1") return {Code::kNotFound, "no node '" + get.name() + "'"};
@@ -56,7 +57,8 @@ TEST(RestService, AnswersWithJsonInTheNamesOfTheSchema) {
 
 TEST(RestService, AnAnswerThatCanBeOutOfDateSaysSo) {
   EXPECT_THAT(Answer({.verb = "GET", .target = "/v1/nodes"}).headers,
-              HasSubstr("Fabric-Warning: cut off\r\n"));
+              AllOf(HasSubstr("Fabric-Warning: cut off\r\n"),
+                    HasSubstr("Fabric-State-Age-Seconds: 7\r\n")));
   EXPECT_THAT(Answer({.verb = "GET", .target = "/v1/nodes/n1"}).headers,
               Not(HasSubstr("Fabric-Warning")));
 }

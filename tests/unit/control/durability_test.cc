@@ -123,6 +123,42 @@ class DurabilityTest : public ::testing::Test {
   Person person_{world_};
 };
 
+TEST_F(DurabilityTest, AFollowerShowsTheStoredStateAndChangesNothing) {
+  ASSERT_TRUE(person_.Silence("n2").ok());
+  const auto campaign = person_.StartCampaign();
+  ASSERT_TRUE(campaign.ok());
+  const auto certificate = person_.StartCertificate("n2");
+  ASSERT_TRUE(certificate.ok());
+  const std::vector<v1::Finding> findings = person_.Findings();
+  world_.store->failure = kFull;  // Each write would be seen.
+  const std::uint32_t writes = world_.store->node_writes;
+
+  EventBus events;
+  Controller follower({}, *world_.store, world_.agents, events, world_.agents.now());
+  ASSERT_TRUE(follower.Load(world_.agents.now(), Restoring::kToFollow).ok());
+  const auto ask = [&](const auto& request, auto response) {
+    const Status status = follower.Call(request, response, world_.agents.now());
+    EXPECT_TRUE(status.ok()) << status.message();
+    return response;
+  };
+  v1::ListFindingsRequest of_node;
+  of_node.set_node("n1");
+  const auto listed = ask(of_node, v1::ListFindingsResponse());
+  ASSERT_EQ(static_cast<std::size_t>(listed.findings_size()), findings.size());
+  EXPECT_EQ(listed.findings(0).id(), findings[0].id());
+  EXPECT_EQ(listed.findings(0).expired_reason(), "");
+  EXPECT_EQ(ask(v1::ListSilencesRequest(), v1::ListSilencesResponse()).silences_size(), 1);
+  v1::GetCampaignRequest of_campaign;
+  of_campaign.set_id(*campaign);
+  EXPECT_EQ(ask(of_campaign, v1::Campaign()).state(), v1::CAMPAIGN_STATE_RUNNING);
+  v1::GetCertificateRequest of_certificate;
+  of_certificate.set_id(*certificate);
+  EXPECT_EQ(ask(of_certificate, v1::GetCertificateResponse()).certificate().state(),
+            v1::CERTIFICATE_STATE_RUNNING);
+  EXPECT_EQ(world_.store->node_writes, writes);
+  EXPECT_EQ(follower.store_condition().failed, 0u);
+}
+
 TEST_F(DurabilityTest, WhatAPersonOrdersFailsWithTheDiskAndChangesNothing) {
   ASSERT_TRUE(person_.Silence("n2").ok());
   ASSERT_TRUE(person_.Label("n2", "h100").ok());

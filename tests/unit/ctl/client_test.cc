@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -16,7 +17,8 @@ namespace {
 
 class Service final : public v1::Fabric::Service {
  public:
-  explicit Service(std::string warning = {}) : warning_(std::move(warning)) {}
+  explicit Service(std::string warning = {}, bool leads = true)
+      : warning_(std::move(warning)), leads_(leads) {}
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest*,
                          v1::ListNodesResponse* response) override {
@@ -40,7 +42,15 @@ class Service final : public v1::Fabric::Service {
   }
   grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetVersionRequest*,
                           v1::GetVersionResponse*) override {
+    if (!leads_)
+      return {grpc::StatusCode::UNAVAILABLE,
+              "this controller does not lead: no controller leads yet"};
     Warn(*context);
+    return grpc::Status::OK;
+  }
+  grpc::Status CreateSilence(grpc::ServerContext*, const v1::CreateSilenceRequest*,
+                             v1::Silence*) override {
+    ++changes;
     return grpc::Status::OK;
   }
   grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
@@ -65,12 +75,15 @@ class Service final : public v1::Fabric::Service {
     return grpc::Status::OK;
   }
 
+  std::atomic<int> changes = 0;
+
  private:
   void Warn(grpc::ServerContext& context) const {
     if (!warning_.empty()) context.AddTrailingMetadata("fabric-warning", warning_);
   }
 
   const std::string warning_;
+  const bool leads_;
 };
 
 class GrpcClient : public ::testing::Test {
@@ -118,6 +131,22 @@ TEST_F(GrpcClient, PrefersALeaderThatIsNotCutOff) {
     EXPECT_EQ(response->nodes(0).name(), answer);
     EXPECT_EQ(client->warning(), warning);
   }
+}
+
+TEST_F(GrpcClient, AsksFollowersForReadsWhileNoControllerLeads) {
+  Service follower("this controller does not lead; read 3 s ago", false);
+  std::string address;
+  const auto server = Serve(follower, address);
+  options_.controller = "127.0.0.1:1," + address;
+  const auto client = MakeGrpcClient(options_);
+  const auto response = client->Call<v1::ListNodesResponse>(v1::ListNodesRequest());
+  ASSERT_TRUE(response.ok()) << response.status().message();
+  EXPECT_EQ(response->nodes(0).name(), "old");
+  EXPECT_EQ(client->warning(), "this controller does not lead; read 3 s ago");
+  const Status change = client->Call<v1::Silence>(v1::CreateSilenceRequest()).status();
+  EXPECT_EQ(change.code(), Code::kUnavailable);
+  EXPECT_NE(change.message().find("no controller leads yet"), std::string::npos);
+  EXPECT_EQ(follower.changes, 0);
 }
 
 TEST_F(GrpcClient, PassesOnWhatTheControllerSays) {

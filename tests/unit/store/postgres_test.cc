@@ -58,6 +58,25 @@ class PostgresTest : public ::testing::Test {
   }
 };
 
+TEST_F(PostgresTest, AFollowerReadsAndWritesNothing) {
+  const Term term = TakeTerm("a");
+  const auto leader = OpenAs(term);
+  ASSERT_TRUE(Silence(*leader, "s1").ok());
+  const auto opened = OpenPostgresToRead(SharedUrl(), 30s);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  Store& follower = **opened;
+  EXPECT_EQ(follower.Silences()->size(), 1u);
+  const Status refused = Silence(follower, "s2");
+  EXPECT_EQ(refused.code(), Code::kUnavailable);
+  EXPECT_THAT(refused.message(), HasSubstr("open for reads only: another controller leads"));
+  v1::NodeSnapshot node;
+  node.mutable_node()->set_name("n1");
+  ASSERT_TRUE(leader->PutNode(node, {}).ok());
+  ASSERT_TRUE(Silence(*leader, "s3").ok());
+  EXPECT_EQ(follower.Silences()->size(), 2u);
+  EXPECT_EQ(*follower.NodeNames(), std::vector<std::string>{"n1"});
+}
+
 TEST_F(PostgresTest, OneHoldsTheLeaseUntilItExpires) {
   Lease first(SharedUrl(), {.holder = "a", .address = "a:1", .duration = 400ms}, 30s);
   Lease second(SharedUrl(), {.holder = "b", .address = "b:1", .duration = 1h}, 30s);
