@@ -57,8 +57,14 @@ constexpr Message kJobsMessages[] = {
      .causes = {kProgram, kGpuFailed}},
     {.id = "oom_kill",
      .needle = "oom",
-     .pattern = R"((?i:oom[-_]kill event|oom-kill:|invoked oom-killer|oom_reaper: reaped|)"
-                R"(Out of memory: Kill))",
+     .pattern = R"((?i:oom[-_]kill event|oom-kill:|invoked oom-killer|oom_reaper: reaped))",
+     .role = Role::kCause,
+     .title = "the host ran out of memory and killed a process",
+     .meaning = "Its peers see network errors that are none.",
+     .causes = {kProgram}},
+    {.id = "oom_kill_process",
+     .needle = "ut of memory: Kill",
+     .pattern = R"((?:Memory cgroup out|Out) of memory: Kill)",
      .role = Role::kCause,
      .title = "the host ran out of memory and killed a process",
      .meaning = "Its peers see network errors that are none.",
@@ -95,7 +101,7 @@ constexpr Message kJobsMessages[] = {
     {.id = "store_unreachable",
      .needle = "client socket has ",
      .pattern =
-         R"(client socket has (?:failed to connect to|timed out after \d+ms while trying to )"
+         R"(client socket has (?:failed to connect to|timed out after \d+m?s while trying to )"
          R"(connect to) [\[(](?P<peer>[^\],)]+))",
      .title = "PyTorch: TCP to the first rank cannot be connected",
      .meaning = "The ranks cannot find each other: before any RDMA.",

@@ -1,6 +1,7 @@
 // Each row of the tables nccl_connections, nccl_setup, ucx, kernel_log, pcie, rdma_core,
-// network_drivers, nic_firmware, software_stack, storage_and_switches, gpus, subnet_manager, jobs,
-// verbs and verbs_calls takes the lines it is made for, in the versions of them that are about.
+// network_drivers, nic_firmware, software_stack, storage_and_switches, gpus, host, frameworks,
+// subnet_manager, jobs, verbs and verbs_calls takes the lines it is made for, in the versions of
+// them that are about.
 #include "daemon/explain/message.h"
 
 #include <gtest/gtest.h>
