@@ -170,9 +170,18 @@ bool IsNameOfDevice(std::string_view word) {
          });
 }
 
+// "NETDEV WATCHDOG: CPU: 12: ens1 (mlx5_core): transmit queue 3 timed out"
+std::string FindWatchedDevice(std::string_view text) {
+  const std::string_view before = text.substr(0, text.find(" ("));
+  const std::size_t blank = before.rfind(' ');
+  const std::string_view word = before.substr(blank == std::string_view::npos ? 0 : blank + 1);
+  return IsNameOfDevice(word) ? std::string(word) : "";
+}
+
 // The kernel puts the name of a netdev or RDMA device between that of the PCI function and a colon
 // ("mlx5_core 0000:17:00.0 ens1: "), behind "infiniband ", or behind "(slave ".
 std::string FindDevice(std::string_view text, std::size_t after_address) {
+  if (text.starts_with("NETDEV WATCHDOG: ")) return FindWatchedDevice(text);
   std::string_view rest;
   constexpr std::string_view kSlave = "(slave ";
   if (text.starts_with("infiniband "))

@@ -73,7 +73,15 @@ constexpr Rules kKernelParameters = {"kernel_command_line_equal"};
 constexpr Rules kIommuOfNode = {"iommu_equal"};
 constexpr Rules kRefusedModules = {"log_modules_fit"};
 constexpr Rules kSafeMode = {"log_nic_starts_completely"};
-constexpr Rules kMissingDevices = {"rdma_card_has_device", "rdma_device_present"};
+constexpr Rules kMissingDevices = {"rdma_card_has_device", "rdma_card_has_driver",
+                                   "rdma_device_present"};
+constexpr Rules kRefusedLinkModule = {"log_no_module_faults"};
+constexpr Rules kPortDown = {"port_active"};
+constexpr Rules kFailedCard = {"log_firmware_healthy", "log_no_pcie_faults",
+                               "log_no_command_timeouts"};
+constexpr Rules kEffectsOfCard = {"log_no_transmit_timeouts"};
+constexpr Rules kFailedFirmware = {"log_firmware_healthy"};
+constexpr Rules kLateCommands = {"log_no_command_timeouts"};
 constexpr Rules kMissingModules = {"peermem_loaded", "peermem_bound", "rdma_card_has_device",
                                    "rdma_device_present"};
 
@@ -274,7 +282,23 @@ constexpr CauseRule kCauseRules[] = {
      .where = Where::kNode,
      .causes = kKernelParameters,
      .effects = kIommuOfNode},
-    {.why = "A NIC in safe mode has no RDMA device",
+    {.why = "A port whose module the card refuses has no link",
+     .where = Where::kCard,
+     .causes = kRefusedLinkModule,
+     .effects = kPortDown},
+    {.why = "Firmware that failed does not answer commands",
+     .where = Where::kCard,
+     .causes = kFailedFirmware,
+     .effects = kLateCommands},
+    {.why = "A card that failed does not answer its driver and does not send",
+     .where = Where::kCard,
+     .causes = kFailedCard,
+     .effects = kEffectsOfCard},
+    {.why = "Firmware that does not start cannot be initialized",
+     .where = Where::kNode,
+     .causes = kSafeMode,
+     .effects = kFailedFirmware},
+    {.why = "A NIC in safe mode, or that its driver could not start, has no RDMA device",
      .where = Where::kNode,
      .causes = kSafeMode,
      .effects = kMissingDevices},

@@ -2,8 +2,9 @@
 // cause_graph.h.
 //
 // A row exists where the cause alone is sufficient for the effect, by how the hardware works. What
-// can as well be another fault has no row: log lines, which can be a day old, explain nothing. What
-// a rule skips because another rule reports it (rule.h) needs no row.
+// can as well be another fault has no row: log lines, which can be a day old, explain other lines
+// only, or the state that their rule looks at. What a rule skips because another rule reports it
+// (rule.h) needs no row.
 #pragma once
 
 #include <span>

@@ -15,29 +15,6 @@ void Judge(const fleet::NodeView& node, Verdicts& out) {
   JudgeLog(node, kFault, out);
 }
 
-constexpr LogPattern kFirmwarePatterns[] = {{"mlx5", "health compromised"},
-                                            {"mlx5", "Fatal error"},
-                                            {"mlx5", "Health issue observed"},
-                                            {"mlx5", "handling bad device"},
-                                            {"mlx5", "PCI slot is unavailable"},
-                                            {"mlx5", "mlx5_init_one failed"},
-                                            {"mlx5", "health recovery f"},
-                                            {"bnxt", "Firmware heartbeat stalled"},
-                                            {"bnxt", "FW fatal error"},
-                                            {"bnxt", "Firmware fatal reset"},
-                                            {"bnxt", "Fatal firmware reset"},
-                                            {"ice", "Firmware recovery mode"},
-                                            {"ice", "Rebuild failed"},
-                                            {"ice", "critical PE Error"},
-                                            {"ice", "HMC Error"},
-                                            {"irdma", "critical PE Error"},
-                                            {"irdma", "HMC Error"},
-                                            {"ionic", "FW heartbeat stalled"},
-                                            {"ionic", "FW Down: "},
-                                            {"hns", "Reset fail!"},
-                                            {"hns", "_mbit_err found"},
-                                            {"efa", "Admin queue is closed"}};
-
 // All devices where the line names none.
 v1::Remedy ShowHealth(const LogPlace& place, std::string_view note) {
   return Query({.command = place.address.empty()
@@ -70,21 +47,9 @@ std::vector<v1::Remedy> ResetFirmware(const LogPlace& place) {
   return remedies;
 }
 
-constexpr LogFault kFirmwareFault = {.patterns = kFirmwarePatterns,
-                                     .except = "emperature",  // log_no_overtemperature
+constexpr LogFault kFirmwareFault = {.topic = LogTopic::kFirmware,
                                      .what = "NIC firmware reported a health failure",
                                      .remedies = ResetFirmware};
-
-// Xids after which RDMA cannot reach the memory of the GPU, or not its former content. Others end a
-// program or belong to NVLink.
-constexpr LogPattern kGpuPatterns[] = {
-    {"xid", "): 79,"},   // Fallen off the bus
-    {"xid", "): 95,"},   // Uncontained memory error
-    {"xid", "): 119,"},  // GSP timeout
-    {"xid", "): 120,"},  // GSP error
-    {"nvidia", "fallen off the bus"},
-    {"amdgpu", "GPU reset begin"},
-};
 
 std::vector<v1::Remedy> ResetGpu(const LogPlace& place) {
   constexpr std::string_view kNote =
@@ -100,24 +65,9 @@ std::vector<v1::Remedy> ResetGpu(const LogPlace& place) {
                   .note = std::string(kNote)})};
 }
 
-constexpr LogFault kGpu = {.patterns = kGpuPatterns,
+constexpr LogFault kGpu = {.topic = LogTopic::kGpu,
                            .what = "RDMA cannot reach the memory of a GPU that failed",
                            .remedies = ResetGpu};
-
-constexpr LogPattern kTimeoutPatterns[] = {{"mlx5", "Will cause a leak of a command resource"},
-                                           {"mlx5", "No done completion"},
-                                           {"mlx5", "canceled on out of queue timeout"},
-                                           {"bnxt", "Error (timeout: "},
-                                           {"bnxt", "timedout ("},
-                                           {"bnxt", "FW STALL Detected"},
-                                           {"irdma", "CQP timed out"},
-                                           {"ice", "CQP timed out"},
-                                           {"ionic", ") timeout after "},
-                                           {"ionic", ") failed: TIMEOUT"},
-                                           {"hns", " timeout."},
-                                           {"efa", "Wait for completion (polling) timeout"},
-                                           {"efa", "didn't send any completion"},
-                                           {"erdma", "didn't send a completion"}};
 
 std::vector<v1::Remedy> BootCold(const LogPlace& place) {
   return {ShowHealth(place,
@@ -125,13 +75,9 @@ std::vector<v1::Remedy> BootCold(const LogPlace& place) {
                      "firmware and check the card for PCIe errors.")};
 }
 
-constexpr LogFault kTimeouts = {.patterns = kTimeoutPatterns,
+constexpr LogFault kTimeouts = {.topic = LogTopic::kCommandTimeout,
                                 .what = "commands to the NIC's firmware timed out",
                                 .remedies = BootCold};
-
-constexpr LogPattern kTemperaturePatterns[] = {{"mlx5", "High Temperature"},  // Of the cable module
-                                               {"mlx5", "High temperature"},  // Of the card
-                                               {"bnxt", "thermal threshold!"}};
 
 std::vector<v1::Remedy> CheckCooling(const LogPlace& place) {
   constexpr std::string_view kAir = "Check fans, blanking panels and airflow.";
@@ -149,13 +95,9 @@ std::vector<v1::Remedy> CheckCooling(const LogPlace& place) {
   return remedies;
 }
 
-constexpr LogFault kTemperature = {.patterns = kTemperaturePatterns,
-                                   .except = "has gone below",
+constexpr LogFault kTemperature = {.topic = LogTopic::kTooHot,
                                    .what = "a NIC or its module was too hot",
                                    .remedies = CheckCooling};
-
-// The words ", Fatal" do not match "Non-fatal". Xid 74: an NVLink of the GPU failed.
-constexpr LogPattern kNvlinkPatterns[] = {{"sxid", ", Fatal"}, {"xid", "): 74,"}};
 
 std::vector<v1::Remedy> ResetLinks(const LogPlace&) {
   return {Query({.command = "nvidia-smi nvlink -s; systemctl status nvidia-fabricmanager",
@@ -164,9 +106,7 @@ std::vector<v1::Remedy> ResetLinks(const LogPlace&) {
 }
 
 constexpr LogFault kNvlink = {
-    .patterns = kNvlinkPatterns, .what = "an NVLink or NVSwitch failed", .remedies = ResetLinks};
-
-constexpr LogPattern kPeermemPatterns[] = {{"peermem", "detected invalid context"}};
+    .topic = LogTopic::kNvlink, .what = "an NVLink or NVSwitch failed", .remedies = ResetLinks};
 
 std::vector<v1::Remedy> UpdateGpuDriver(const LogPlace&) {
   return {Query({.command = "cat /sys/module/nvidia/version",
@@ -174,61 +114,39 @@ std::vector<v1::Remedy> UpdateGpuDriver(const LogPlace&) {
                          "nvidia_peermem, or let jobs use dma-buf."})};
 }
 
-constexpr LogFault kPeermem = {.patterns = kPeermemPatterns,
+constexpr LogFault kPeermem = {.topic = LogTopic::kPeermem,
                                .what = "nvidia-peermem detected an invalid context",
                                .remedies = UpdateGpuDriver};
 
-constexpr LogPattern kIommuPatterns[] = {
-    {"iommu", "DMAR: [DMA"}, {"iommu", "IO_PAGE_FAULT"}, {"iommu", "Unhandled context fault"}};
-
 std::vector<v1::Remedy> FindDmaFault(const LogPlace& place) {
-  return {
-      Query({.command = Format("dmesg -T | grep -i -e DMAR -e IO_PAGE_FAULT -e {}", place.address),
-             .note = "An access to memory that is not mapped for the device: a driver or "
-                     "firmware defect, or peer traffic through the IOMMU. Check ACS and "
-                     "the IOMMU mode, then update driver and firmware."})};
+  constexpr std::string_view kFaults = "dmesg -T | grep -i -e DMAR -e IO_PAGE_FAULT -e smmu";
+  return {Query({.command = place.address.empty() ? std::string(kFaults)
+                                                  : Format("{} -e {}", kFaults, place.address),
+                 .note = "An access to memory that is not mapped for the device: a driver or "
+                         "firmware defect, or peer traffic through the IOMMU. Check ACS and "
+                         "the IOMMU mode, then update driver and firmware."})};
 }
 
 constexpr LogFault kIommu = {
-    .patterns = kIommuPatterns, .what = "the IOMMU blocked accesses", .remedies = FindDmaFault};
-
-constexpr LogPattern kPciePatterns[] = {
-    {"pcie", "Uncorrected (Fatal)"},    {"pcie", "Uncorrectable (Fatal)"},
-    {"pcie", "device recovery failed"}, {"pcie", "DPC: containment event"},
-    {"pcie", "insufficient power"},     {"mlx5", "insufficient power"},
-    {"mlx5", "powered down due to"},    {"mlx5", "PCI link not ready"},
-    {"bnxt", "PCI I/O error detected"}};
+    .topic = LogTopic::kIommu, .what = "the IOMMU blocked accesses", .remedies = FindDmaFault};
 
 // Many slots announce less power than they give: only a fault if no port of the card is up.
 bool IsPowerMissing(const fleet::NodeView& node, const v1::KernelLogLine& line) {
-  if (line.text().find("insufficient power") == std::string::npos) return true;
-  return std::none_of(node.ports.begin(), node.ports.end(), [&](const fleet::PortView& port) {
-    return port.port->state() == v1::PORT_STATE_ACTIVE &&
-           CardOf(port.device->pci_address()) == CardOf(line.pci_address());
-  });
+  return line.text().find("insufficient power") == std::string::npos || HasNoLink(node, line);
 }
 
 std::vector<v1::Remedy> CheckSlot(const LogPlace& place) {
-  return {Query({.command = Format("lspci -vv -s {} | grep -e UESta -e Slot", place.address),
+  return {Query({.command = place.address.empty()
+                                ? std::string("dmesg -T | grep -i -e AER -e pcieport")
+                                : Format("lspci -vv -s {} | grep -e UESta -e Slot", place.address),
                  .note = "Drain the node and reseat the card. Check the power of the slot in "
                          "the BIOS. If errors come back, replace card or riser."})};
 }
 
-constexpr LogFault kPcie = {.patterns = kPciePatterns,
+constexpr LogFault kPcie = {.topic = LogTopic::kPcie,
                             .what = "fatal PCIe errors, or too little power in the slot",
                             .remedies = CheckSlot,
                             .applies = IsPowerMissing};
-
-constexpr LogPattern kModulePatterns[] = {
-    {"peermem", "disagrees about version of symbol"},
-    {"peermem", "Unknown symbol"},
-    {"mlx5", "disagrees about version of symbol"},
-    {"mlx5", "Unknown symbol"},
-    {"ib_core", "disagrees about version of symbol"},
-    {"ib_core", "Unknown symbol"},
-    {"bnxt", "Unknown symbol"},
-    {"irdma", "Unknown symbol"},
-};
 
 std::vector<v1::Remedy> InstallModules(const LogPlace&) {
   return {Query({.command = "dkms status; modinfo -n ib_core mlx5_core nvidia_peermem",
@@ -240,7 +158,7 @@ std::vector<v1::Remedy> InstallModules(const LogPlace&) {
 }
 
 constexpr LogFault kModules = {
-    .patterns = kModulePatterns,
+    .topic = LogTopic::kRefusedModule,
     .what = "the kernel refused a module that was built against another RDMA stack",
     .remedies = InstallModules};
 

@@ -1,7 +1,6 @@
 #include "daemon/rules/kernel_log/log_fault.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
@@ -20,22 +19,20 @@ std::int64_t ReferenceTime(const v1::NodeSnapshot& snapshot) {
   return last;
 }
 
-// Written in the last day before the snapshot. A capture may be read years later: there, in the
-// last day before its last dated line, and lines without a date count.
+// Empty if the line names none, or a device that is not known.
+std::string_view NamedCard(const fleet::NodeView& node, const v1::KernelLogLine& line) {
+  if (line.has_pci_address()) return CardOf(line.pci_address());
+  const fleet::PortView* const port = PortOf(node, line);
+  return port == nullptr ? std::string_view() : CardOf(port->device->pci_address());
+}
+
+}  // namespace
+
 bool IsRecent(const v1::NodeSnapshot& snapshot, const v1::KernelLogLine& line) {
   if (!line.has_last_at()) return snapshot.captured();
   return line.last_at().seconds() + kRecentSeconds >= ReferenceTime(snapshot);
 }
 
-bool Matches(const LogFault& fault, const v1::KernelLogLine& line) {
-  const std::string_view text = line.text();
-  if (!fault.except.empty() && text.find(fault.except) != std::string_view::npos) return false;
-  return std::any_of(fault.patterns.begin(), fault.patterns.end(), [&](const LogPattern& pattern) {
-    return line.category() == pattern.category && text.find(pattern.text) != std::string_view::npos;
-  });
-}
-
-// The port on the card that the line names; nullptr if there is none or it is unknown.
 const fleet::PortView* PortOf(const fleet::NodeView& node, const v1::KernelLogLine& line) {
   for (const fleet::PortView& port : node.ports)
     if ((line.has_pci_address() && port.device->pci_address() == line.pci_address()) ||
@@ -45,21 +42,15 @@ const fleet::PortView* PortOf(const fleet::NodeView& node, const v1::KernelLogLi
   return nullptr;
 }
 
-std::string_view AddressOf(const std::string& address, const fleet::PortView* port) {
-  return address.empty() && port != nullptr ? std::string_view(port->device->pci_address())
-                                            : std::string_view(address);
+std::string WhereOf(const fleet::NodeView& node, const v1::KernelLogLine& line) {
+  const fleet::PortView* const port = PortOf(node, line);
+  const std::string& address = line.pci_address();
+  if (port == nullptr) return address.empty() ? line.device() : address;
+  return address.empty() ? port->device->name() : Format("{} ({})", port->device->name(), address);
 }
 
-using Lines = std::vector<const v1::KernelLogLine*>;
-
-void Fail(const fleet::NodeView& node, const LogFault& fault, const std::string& place,
-          const Lines& lines, Verdicts& out) {
-  const fleet::PortView* const port = PortOf(node, *lines[0]);
-  const std::string& address = lines[0]->pci_address();
-  std::string where = port != nullptr    ? port->device->name()
-                      : !address.empty() ? address
-                                         : lines[0]->device();
-  if (port != nullptr && !address.empty()) where += Format(" ({})", address);
+std::vector<v1::Evidence> LogEvidence(const fleet::NodeView& node,
+                                      const std::vector<const v1::KernelLogLine*>& lines) {
   std::vector<v1::Evidence> evidence;
   for (const v1::KernelLogLine* line : lines)
     if (evidence.size() < kEvidenceMax)
@@ -70,29 +61,54 @@ void Fail(const fleet::NodeView& node, const LogFault& fault, const std::string&
            .seen = line->text(),
            .source = "kernel log",
            .basis = "rule"}));
-  out.Fail(port != nullptr ? DeviceSubject(*port) : SubjectOf(node),
-           Format("{}, expected none{}{}", fault.what, where.empty() ? "" : ": ", where),
-           std::move(evidence), fault.remedies({.address = AddressOf(address, port), .port = port}),
-           port != nullptr ? std::string_view() : std::string_view(place));
+  return evidence;
 }
 
-}  // namespace
+void AddByPlace(const v1::KernelLogLine& line, LinesByPlace& lines) {
+  const std::string_view place =
+      line.has_pci_address() ? CardOf(line.pci_address()) : std::string_view(line.device());
+  lines[std::string(place)].push_back(&line);
+}
+
+bool HasNoLink(const fleet::NodeView& node, const v1::KernelLogLine& line) {
+  const std::string_view card = NamedCard(node, line);
+  return std::none_of(node.ports.begin(), node.ports.end(), [&](const fleet::PortView& port) {
+    return port.port->state() == v1::PORT_STATE_ACTIVE &&
+           CardOf(port.device->pci_address()) == card;
+  });
+}
+
+bool IsOfRdmaCard(const fleet::NodeView& node, const v1::KernelLogLine& line) {
+  const std::string_view card = NamedCard(node, line);
+  return std::any_of(node.ports.begin(), node.ports.end(), [&](const fleet::PortView& port) {
+    return CardOf(port.device->pci_address()) == card;
+  });
+}
 
 void JudgeLog(const fleet::NodeView& node, const LogFault& fault, Verdicts& out) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   if (snapshot.kernel_log().empty()) return;
   if (node.ports.empty() && !fault.without_ports) return;
-  std::map<std::string, Lines> by_place;
+  LinesByPlace by_place;
   for (const v1::KernelLogLine& line : snapshot.kernel_log()) {
-    if (!Matches(fault, line) || !IsRecent(snapshot, line)) continue;
+    if (!IsAbout(line, fault.topic) || !IsRecent(snapshot, line)) continue;
     if (fault.applies != nullptr && !fault.applies(node, line)) continue;
-    // Both functions of a card log the same line.
-    const std::string_view place =
-        line.has_pci_address() ? CardOf(line.pci_address()) : std::string_view(line.device());
-    by_place[std::string(place)].push_back(&line);
+    AddByPlace(line, by_place);
   }
   if (by_place.empty()) return out.Pass();
-  for (const auto& [place, lines] : by_place) Fail(node, fault, place, lines, out);
+  for (const auto& [place, lines] : by_place) {
+    const fleet::PortView* const port = PortOf(node, *lines[0]);
+    const std::string& address = lines[0]->pci_address();
+    const std::string where = WhereOf(node, *lines[0]);
+    out.Fail(port != nullptr ? DeviceSubject(*port) : SubjectOf(node),
+             Format("{}, expected none{}{}", fault.what, where.empty() ? "" : ": ", where),
+             LogEvidence(node, lines),
+             fault.remedies({.address = address.empty() && port != nullptr
+                                            ? std::string_view(port->device->pci_address())
+                                            : std::string_view(address),
+                             .port = port}),
+             port != nullptr ? std::string_view() : std::string_view(place));
+  }
 }
 
 }  // namespace fabric::rules

@@ -12,13 +12,19 @@ namespace {
 
 using Parameters = google::protobuf::RepeatedPtrField<v1::CongestionParameter>;
 
-// Hash of the names and values of all parameters.
+// congestion_mode_equal judges the mode.
+bool IsMode(const v1::CongestionControl& control, const v1::CongestionParameter& parameter) {
+  return parameter.name() == "cc_mode" && !control.mode().empty();
+}
+
+// Hash of the names and values of all parameters but the mode.
 std::optional<Value> AllOf(const Member& member) {
   const v1::CongestionControl* const control = CongestionOf(*member.port);
   if (control == nullptr || control->parameters().empty()) return {};
   std::uint64_t hash = kFnvOffset;
   for (const v1::CongestionParameter& parameter : control->parameters())
-    hash = FnvStep(Fnv(parameter.name(), hash), parameter.value());
+    if (!IsMode(*control, parameter))
+      hash = FnvStep(Fnv(parameter.name(), hash), parameter.value());
   return Value{hash};
 }
 
