@@ -67,7 +67,8 @@ void Controller::Tick(Moment now) {
   });
   turn(TurnKind::kTickCertificates, [&]() REQUIRES(mutex_) {
     // Certificates need all findings of an evaluation.
-    if (!state_->findings.busy()) state_->certificates.Tick(state_->evaluator.changed(), now);
+    if (!state_->findings.busy() && !state_->evaluator.collecting())
+      state_->certificates.Tick(state_->evaluator.changed(), now);
   });
   turn(TurnKind::kTickNumbers, [&]() REQUIRES(mutex_) { UpdateNumbers(now); });
   turn(TurnKind::kTickStore, [&]() REQUIRES(mutex_) { state_->outbox.store().Tick(now); });

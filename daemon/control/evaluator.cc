@@ -6,6 +6,8 @@ namespace fabric::control {
 namespace {
 
 constexpr Duration kEvaluateEvery = std::chrono::milliseconds(200);
+// Parts of one evaluation: with 10,000 nodes from scratch about a hundred.
+constexpr int kPartsMax = 2'000;
 
 std::unique_ptr<rules::Engine> MakeEngine(const profile::Profile& profile,
                                           std::span<const rules::NodeRule> custom_rules) {
@@ -27,6 +29,7 @@ void Evaluator::SetPolicy(const profile::Profile& profile,
                           std::set<std::string> nodes) {
   if (engine_->viewed()) earlier_.push_back(std::move(engine_));
   engine_ = MakeEngine(profile, custom_rules);
+  parts_ = 0;
   PutReported();
   if (subnets_) engine_->PutSubnets(subnet_findings_, subnets_->counts.pass());
   to_put_.insert(nodes.begin(), nodes.end());
@@ -82,7 +85,7 @@ bool Evaluator::Settled(Moment now) const {
 
 bool Evaluator::Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
   std::erase_if(earlier_, [](const auto& engine) { return !engine->viewed(); });
-  if (findings.busy()) return Advance(fleet, findings, now);
+  if (findings.busy() || collecting()) return Advance(fleet, findings, now);
   if (changed_.empty() && !reported_changed_) return false;
   if (!Settled(now) || now.steady - evaluated_at_ < kEvaluateEvery) return false;
   return Advance(fleet, findings, now);
@@ -93,12 +96,33 @@ bool Evaluator::Advance(const fleet::Fleet& fleet, FindingRegistry& findings, Mo
     (void)findings.Advance(fleet, now);
     return true;
   }
-  const bool settled = Settled(now);
-  if (!settled || to_put_.size() > kNodesOfLastStep)
-    return UpdateEngine(fleet, settled, kNodesOfStep) > 0;
-  if (changed_.empty() && !reported_changed_) return false;
-  Evaluate(fleet, findings, now);
+  if (!collecting()) {
+    const bool settled = Settled(now);
+    if (!settled || to_put_.size() > kNodesOfLastStep)
+      return UpdateEngine(fleet, settled, kNodesOfStep) > 0;
+    if (changed_.empty() && !reported_changed_) return false;
+  }
+  if (std::optional<rules::Delta> delta = EvaluatePart(fleet)) {
+    findings.Begin(*std::move(delta));
+    evaluated_at_ = now.steady;
+  }
   return true;
+}
+
+// Records change in place, so the engine must take every changed one before it judges a part. When
+// all is judged, it no longer reads them.
+std::optional<rules::Delta> Evaluator::EvaluatePart(const fleet::Fleet& fleet) {
+  const bool judging = !collecting();
+  if (judging) (void)UpdateEngine(fleet, true, to_put_.size());
+  // Nodes that change all the time could lengthen an evaluation without end.
+  const bool last = ++parts_ == kPartsMax;
+  std::optional<rules::Delta> delta = last ? engine_->Take() : engine_->TakePart();
+  if (judging && (delta || collecting())) {
+    changed_.clear();
+    reported_changed_ = false;
+  }
+  if (delta) parts_ = 0;
+  return delta;
 }
 
 rules::EvaluationView Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings,
@@ -108,9 +132,7 @@ rules::EvaluationView Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingR
   return engine_->View();
 }
 
-// Records change in place, so the engine must take every changed one before it evaluates. Awaited
-// nodes are not lost yet.
-// Returns how many it has passed.
+// Awaited nodes are not lost yet. Returns how many it has passed.
 std::size_t Evaluator::UpdateEngine(const fleet::Fleet& fleet, bool settled,
                                     std::size_t nodes_max) {
   std::size_t put = 0;
@@ -130,14 +152,6 @@ std::size_t Evaluator::UpdateEngine(const fleet::Fleet& fleet, bool settled,
     at = to_put_.erase(at);
   }
   return put;
-}
-
-void Evaluator::Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
-  (void)UpdateEngine(fleet, true, to_put_.size());
-  findings.Begin(engine_->Take());
-  evaluated_at_ = now.steady;
-  changed_.clear();
-  reported_changed_ = false;
 }
 
 }  // namespace fabric::control

@@ -47,19 +47,23 @@ class Evaluator {
   void SetSubnets(subnet::Evaluation checks);
   // Without findings. No value: no subnet is known.
   const std::optional<subnet::Evaluation>& subnets() const { return subnets_; }
-  // Nodes that changed since the last evaluation.
+  // Nodes that changed since the last evaluation, without those whose verdicts Advance is passing
+  // to the findings.
   const std::set<std::string>& changed() const { return changed_; }
 
   // False while restored nodes are awaited.
   bool Settled(Moment now) const;
   // A step of an evaluation, which begins at most every 200 ms. True: call it again soon.
   bool Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
-  // The same at any time: passes up to kNodesOfStep changed nodes to the engine, evaluates when at
-  // most kNodesOfLastStep are left, and then applies the changes to the findings, some at a time.
-  // While restored nodes are awaited, it only passes nodes. False: nothing is left.
+  // The same at any time: passes up to kNodesOfStep changed nodes to the engine, evaluates a part
+  // when at most kNodesOfLastStep are left, and then applies the changes to the findings, some at a
+  // time. Findings change only when all is evaluated. While restored nodes are awaited, it only
+  // passes nodes. False: nothing is left.
   static constexpr std::size_t kNodesOfStep = 32;
   static constexpr std::size_t kNodesOfLastStep = 8;
   bool Advance(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+  // Verdicts of an evaluation are not with the findings yet.
+  bool collecting() const { return engine_->collecting(); }
   // All verdicts on the fleet as it is now: does what Advance has left. Updates `findings` only
   // when settled. The view must end in a turn.
   rules::EvaluationView EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings,
@@ -73,7 +77,7 @@ class Evaluator {
  private:
   void PutReported();
   std::size_t UpdateEngine(const fleet::Fleet& fleet, bool settled, std::size_t nodes_max);
-  void Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+  std::optional<rules::Delta> EvaluatePart(const fleet::Fleet& fleet);
 
   std::unique_ptr<rules::Engine> engine_;
   std::vector<std::unique_ptr<rules::Engine>> earlier_;  // Of other policies, while they have views
@@ -84,6 +88,7 @@ class Evaluator {
   std::set<std::string> to_put_;  // Of these, those that the engine has in an older state
   std::optional<subnet::Evaluation> subnets_;
   bool reported_changed_ = false;
+  int parts_ = 0;  // Of this evaluation
   std::set<std::string> awaited_;
   SteadyTime awaited_until_;
   SteadyTime evaluated_at_;

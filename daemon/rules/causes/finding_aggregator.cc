@@ -311,28 +311,47 @@ void FindingAggregator::TakeFound(v1::Finding& finding) {
 }
 
 void FindingAggregator::Take(Delta delta) {
+  TakeSome(std::move(delta));
+  Settle();
+}
+
+void FindingAggregator::TakeSome(Delta delta) {
   counts_ = delta.counts;
   for (const std::string& id : delta.gone) TakeGone(id);
   for (v1::Finding& finding : delta.found) TakeFound(finding);
+}
+
+void FindingAggregator::Settle() {
+  for (const v1::Finding& finding : news_.found) changed_.insert(finding.id());  // May be older
+  changed_.insert(news_.gone.begin(), news_.gone.end());
+  news_ = {};
   UpdateLocations();
   ApplyCauses();
   RebuildAggregates();
   changed_.merge(causes_.Settle());
 }
 
-Delta FindingAggregator::News() {
-  Delta delta;
-  delta.counts = counts_;
-  for (const std::string& id : std::exchange(changed_, {})) {
+bool FindingAggregator::CollectNews(WorkLeft& work) {
+  while (!changed_.empty()) {
+    if (work.over()) return false;
+    work.Spend(kWorkOfFinding / 4);
+    const std::string id = std::move(changed_.extract(changed_.begin()).value());
     const auto found = findings_.find(id);
     if (found == findings_.end()) {
-      delta.gone.push_back(id);
+      news_.gone.push_back(id);
       continue;
     }
-    delta.found.push_back(*found->second.finding);
-    causes_.Mark(delta.found.back());
+    news_.found.push_back(*found->second.finding);
+    causes_.Mark(news_.found.back());
   }
-  return delta;
+  return true;
+}
+
+Delta FindingAggregator::News() {
+  WorkLeft unlimited(kWorkUnlimited);
+  (void)CollectNews(unlimited);
+  news_.counts = counts_;
+  return std::exchange(news_, {});
 }
 
 std::vector<v1::Finding> FindingAggregator::About(const std::set<std::string>& nodes) const {

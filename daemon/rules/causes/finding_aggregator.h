@@ -23,6 +23,7 @@
 #include "daemon/rules/causes/cause_graph.h"
 #include "daemon/rules/causes/port_map.h"
 #include "daemon/rules/engine/finding_table.h"
+#include "daemon/rules/engine/work.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
@@ -65,9 +66,14 @@ class FindingAggregator {
   // members, and they are `explained_by` it. The cause of findings of other rules is one of the
   // rules' findings.
   void Take(Delta delta);
+  // The same in parts: Settle() after the last one.
+  void TakeSome(Delta delta);
+  void Settle();
 
-  // Changes since the last call, aggregates included.
+  // Changes since the last call, aggregates included. In parts: CollectNews() until it returns
+  // true, then News().
   Delta News();
+  bool CollectNews(WorkLeft& work);
   // All findings. Does not affect News().
   Evaluation All();
   // The same in two steps, of which only the first needs the aggregator.
@@ -134,6 +140,7 @@ class FindingAggregator {
   v1::VerdictCounts counts_;
   std::unordered_map<std::string, Entry> findings_;  // By id, with the aggregates
   std::set<std::string> changed_;                    // Ids, for News()
+  Delta news_;                                       // That are collected
   CauseGraph causes_;
   SimilarByKey similar_;
   std::unordered_set<KeyedSimilar*> repeated_;                          // With at least two members

@@ -176,13 +176,37 @@ void Engine::Leave(const std::string& name) {
 }
 
 void Engine::Judge() {
-  if (!std::exchange(changed_, false)) return;
-  peers_.Judge();
+  WorkLeft unlimited(kWorkUnlimited);
+  (void)Judge(unlimited);
+  (void)Aggregate(unlimited);
+}
+
+// True: all is judged.
+bool Engine::Judge(WorkLeft& work) {
+  if (!changed_) return true;
+  if (!peers_.Judge(work) || work.over()) return false;
   uniqueness_.Judge();
   lldp_.Judge();
   cabling_.Judge();
   JudgeSingleNode();
-  aggregator_.Take(findings_.Take());
+  findings_.BeginTake();
+  changed_ = settled_ = false;
+  return true;
+}
+
+// True: the aggregator has all that was judged.
+bool Engine::Aggregate(WorkLeft& work) {
+  constexpr std::size_t kFindings = 16;
+  if (settled_) return true;
+  while (findings_.taking()) {
+    if (work.over()) return false;
+    work.Spend(kFindings * kWorkOfFinding / 2);
+    aggregator_.TakeSome(findings_.TakeSome(kFindings));
+  }
+  aggregator_.TakeSome(findings_.TakeSome(0));  // The counts, also without a changed finding
+  aggregator_.Settle();
+  settled_ = true;
+  return true;
 }
 
 void Engine::JudgeSingleNode() {
@@ -200,6 +224,15 @@ void Engine::JudgeSingleNode() {
 
 Delta Engine::Take() {
   Judge();
+  collecting_ = false;
+  return aggregator_.News();
+}
+
+std::optional<Delta> Engine::TakePart(std::uint64_t work) {
+  WorkLeft left(work);
+  if (!collecting_) collecting_ = Judge(left);
+  if (!collecting_ || !Aggregate(left) || !aggregator_.CollectNews(left)) return {};
+  collecting_ = false;
   return aggregator_.News();
 }
 

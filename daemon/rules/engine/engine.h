@@ -64,6 +64,11 @@ class Engine {
 
   // Changes since the last call.
   Delta Take();
+  // The same in parts, so that others have their turn between them: call it until it returns a
+  // value. Nodes may change between parts as between calls of Take(). Once it is collecting(), it
+  // has judged: what changes then is in the next delta, and Put() should wait.
+  std::optional<Delta> TakePart(std::uint64_t work = kWorkOfPart);
+  bool collecting() const { return collecting_; }
   // All findings. Does not affect Take(). With the coverage.
   Evaluation All();
   // All verdicts, with the coverage in their copy.
@@ -77,6 +82,7 @@ class Engine {
   std::size_t nodes() const { return nodes_.size() - unjudged_.size(); }
 
  private:
+  static constexpr std::uint64_t kWorkOfPart = 5'000;
   struct NodeOutcomes {
     Outcome settings;
     Outcome counters;  // And operators' rules, which may read counters
@@ -96,6 +102,8 @@ class Engine {
   void JudgeSettings(std::uint32_t node);
   void JudgeCounters(std::uint32_t node);
   void Judge();
+  bool Judge(WorkLeft& work);
+  bool Aggregate(WorkLeft& work);
   void JudgeSingleNode();
   void Leave(const std::string& node);
 
@@ -123,6 +131,8 @@ class Engine {
   Outcome subnets_;
   std::map<std::string, Outcome> unjudged_;  // By name of node
   bool changed_ = false;
+  bool collecting_ = false;
+  bool settled_ = true;  // The aggregator has all that was judged.
 };
 
 }  // namespace fabric::rules

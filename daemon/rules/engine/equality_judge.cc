@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "daemon/rules/engine/work.h"
 #include "daemon/rules/equality_rule.h"
 #include "daemon/rules/facts.h"
 
@@ -97,7 +98,7 @@ void EqualityJudge::Judge(PeerGroup& group) {
 
 // Values that cannot be compared with that of the majority can still differ from each other.
 void EqualityJudge::FindConflicts(PeerGroup& group) {
-  conflicts_.clear();
+  group.conflicts.clear();
   const EqualityRule& equality = *group.comparison->equality;
   if (equality.incomparable == nullptr) return;
   const auto first_of = [&](ValueGroup& values) {
@@ -116,7 +117,7 @@ void EqualityJudge::FindConflicts(PeerGroup& group) {
       return other != values && equality.incomparable(first_of(*values), first_of(*other)).empty();
     });
     if (rival != open.end() && (*rival)->members.size() >= values->members.size())
-      conflicts_[values] = *rival;
+      group.conflicts[values] = *rival;
   }
 }
 
@@ -124,7 +125,7 @@ void EqualityJudge::FindConflicts(PeerGroup& group) {
 void EqualityJudge::ReportConflicts(PeerGroup& group) {
   std::vector<ValueGroup*> tied;
   std::size_t members = 0;
-  for (const auto& [values, rival] : conflicts_) {
+  for (const auto& [values, rival] : group.conflicts) {
     if (values->members.size() != rival->members.size()) continue;
     tied.push_back(values);
     members += values->members.size();
@@ -141,6 +142,7 @@ void EqualityJudge::ReportConflicts(PeerGroup& group) {
 }
 
 void EqualityJudge::PassAll(PeerGroup& group, std::size_t members) {
+  group.to_judge.clear();
   for (auto& [ref, ids] : group.member_findings) findings_.Drop(ids);
   group.member_findings.clear();
   group.basis.clear();
@@ -149,6 +151,7 @@ void EqualityJudge::PassAll(PeerGroup& group, std::size_t members) {
 }
 
 void EqualityJudge::ReportTie(PeerGroup& group) {
+  group.to_judge.clear();
   for (auto& [ref, ids] : group.member_findings) findings_.Drop(ids);
   group.member_findings.clear();
   group.basis.clear();
@@ -225,30 +228,35 @@ void EqualityJudge::ReportDeviating(PeerGroup& group) {
   group.basis = std::move(basis);
   group.example = example;
   if (!all) {
-    for (const Ref& ref : group.touched) {
-      const Slot* const slot = slots_.Find(group, ref);
-      if (slot != nullptr && !slot->silent && slot->group != group.majority)
-        ReportMember(group, ref);
-    }
+    group.to_judge.insert(group.to_judge.end(), group.touched.begin(), group.touched.end());
     return;
   }
-  for (const auto& [value, values] : group.values) {
-    if (values.get() == group.majority || IsTied(values.get())) continue;
-    for (const Ref& ref : values->members)
-      if (!slots_.At(*group.comparison, ref).silent) ReportMember(group, ref);
-  }
+  group.to_judge.clear();
+  for (const auto& [value, values] : group.values)
+    if (values.get() != group.majority && !IsTied(group, values.get()))
+      group.to_judge.insert(group.to_judge.end(), values->members.begin(), values->members.end());
   // Members that have joined the majority, or whose group has the finding.
   for (auto found = group.member_findings.begin(); found != group.member_findings.end();) {
     ValueGroup* const now = slots_.Find(group, found->first)->group;
-    const bool deviates = now != group.majority && !IsTied(now);
+    const bool deviates = now != group.majority && !IsTied(group, now);
     if (!deviates) findings_.Drop(found->second);
     found = deviates ? std::next(found) : group.member_findings.erase(found);
   }
 }
 
-bool EqualityJudge::IsTied(ValueGroup* values) const {
-  const auto found = conflicts_.find(values);
-  return found != conflicts_.end() && found->second->members.size() == found->first->members.size();
+bool EqualityJudge::IsTied(const PeerGroup& group, ValueGroup* values) {
+  const auto found = group.conflicts.find(values);
+  return found != group.conflicts.end() &&
+         found->second->members.size() == found->first->members.size();
+}
+
+std::uint64_t EqualityJudge::JudgeMember(PeerGroup& group, const Ref& ref) {
+  const Slot* const slot = slots_.Find(group, ref);
+  if (slot == nullptr || slot->silent || slot->group == group.majority ||
+      IsTied(group, slot->group))
+    return 1;
+  ReportMember(group, ref);
+  return kWorkOfFinding;
 }
 
 void EqualityJudge::ReportMember(PeerGroup& group, const Ref& ref) {
@@ -258,7 +266,7 @@ void EqualityJudge::ReportMember(PeerGroup& group, const Ref& ref) {
   Member example = group.example ? nodes_.MemberOf(*group.example) : Member();
   ValueGroup* expected = group.majority;
   std::string basis = group.basis;
-  if (const auto found = conflicts_.find(own); found != conflicts_.end()) {
+  if (const auto found = group.conflicts.find(own); found != group.conflicts.end()) {
     expected = found->second;
     example = nodes_.MemberOf(FirstOf(*expected, nodes_, slots_));
     const std::size_t count = expected->members.size();

@@ -2,7 +2,7 @@
 // group without a majority. Part of the engine.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <vector>
 
 #include "daemon/rules/engine/finding_table.h"
@@ -17,8 +17,12 @@ class EqualityJudge {
   EqualityJudge(const NodeIndex& nodes, FindingTable& findings, SlotTable& slots)
       : nodes_(nodes), findings_(findings), slots_(slots) {}
 
-  // The group has members.
+  // The group has members. Judges the group as such, and sets `to_judge` to the members whose
+  // finding is new or has another text.
   void Judge(PeerGroup& group);
+  // After Judge() of the group. One that has left or does not deviate has no finding. Returns the
+  // units of work.
+  std::uint64_t JudgeMember(PeerGroup& group, const Ref& ref);
 
  private:
   void PassAll(PeerGroup& group, std::size_t members);
@@ -27,7 +31,7 @@ class EqualityJudge {
   void ReportMember(PeerGroup& group, const Ref& ref);
   void FindConflicts(PeerGroup& group);
   void ReportConflicts(PeerGroup& group);
-  bool IsTied(ValueGroup* values) const;
+  static bool IsTied(const PeerGroup& group, ValueGroup* values);
   std::vector<v1::Subject> MembersOf(const Comparison& comparison,
                                      const std::vector<ValueGroup*>& groups) const;
   static std::vector<ValueGroup*> AllValues(const PeerGroup& group);
@@ -37,9 +41,6 @@ class EqualityJudge {
   const NodeIndex& nodes_;
   FindingTable& findings_;
   SlotTable& slots_;
-  // Of the group that is being judged: values that cannot be compared with the majority's, and the
-  // most frequent one from which each differs, if it is at least as frequent.
-  std::map<ValueGroup*, ValueGroup*> conflicts_;
 };
 
 }  // namespace fabric::rules

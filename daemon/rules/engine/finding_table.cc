@@ -76,10 +76,11 @@ v1::VerdictCounts FindingTable::Counts() const {
   return counts;
 }
 
-Delta FindingTable::Take() {
+Delta FindingTable::TakeSome(std::size_t findings_max) {
   Delta delta;
   delta.counts = Counts();
-  for (const std::string& id : std::exchange(changed_, {})) {
+  for (; findings_max > 0 && !to_take_.empty(); --findings_max) {
+    const std::string id = std::move(to_take_.extract(to_take_.begin()).value());
     const auto found = entries_.find(id);
     if (found != entries_.end())
       delta.found.push_back(found->second.finding);

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/rules/rule.h"
@@ -41,7 +42,11 @@ class FindingTable {
   void Drop(Outcome& outcome);
   void Drop(Ids& ids);
 
-  Delta Take();
+  // Takes the changes up to now in parts: BeginTake(), then TakeSome() while taking(). A finding
+  // that changes again meanwhile is taken as it is then, and once more the next time.
+  void BeginTake() { to_take_.merge(std::exchange(changed_, {})); }
+  bool taking() const { return !to_take_.empty(); }
+  Delta TakeSome(std::size_t findings_max);
 
  private:
   struct Entry {
@@ -56,6 +61,7 @@ class FindingTable {
   std::uint64_t passes_ = 0;
   std::uint64_t fails_ = 0;        // The other entries are unknown
   std::set<std::string> changed_;  // Ids
+  std::set<std::string> to_take_;  // Ids
 };
 
 }  // namespace fabric::rules

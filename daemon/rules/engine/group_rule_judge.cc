@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/rules/engine/work.h"
 #include "daemon/rules/group_rule.h"
 
 namespace fabric::rules {
@@ -30,7 +31,10 @@ void GroupRuleJudge::Summarize(PeerGroup& group) {
   Comparison& comparison = *group.comparison;
   const GroupRule& rule = *comparison.group_rule;
   if (rule.judge_group != nullptr) return JudgeGroup(group);
-  Schedule(group, group.judged ? Rejudge::kTouched : Rejudge::kAll);
+  if (group.judged)
+    group.to_judge.insert(group.to_judge.end(), group.touched.begin(), group.touched.end());
+  else
+    ScheduleAll(group);
   if (!group.members_changed) return;
   const GroupSummary before = std::exchange(group.summary, rule.summarize(CountsOf(group, false)));
   if (rule.of_all_groups)
@@ -39,7 +43,8 @@ void GroupRuleJudge::Summarize(PeerGroup& group) {
     ScheduleChange(group, before, group.summary);
 }
 
-void GroupRuleJudge::JoinSummaries(Comparison& comparison) {
+void GroupRuleJudge::JoinSummaries(Comparison& comparison,
+                                   const std::function<void(PeerGroup&)>& changed) {
   if (comparison.group_rule == nullptr || !comparison.group_rule->of_all_groups) return;
   std::vector<PeerGroup*> groups;
   for (const auto& [key, group] : comparison.groups) groups.push_back(group.get());
@@ -52,64 +57,44 @@ void GroupRuleJudge::JoinSummaries(Comparison& comparison) {
     joined.shown.insert(joined.shown.end(), one.shown.begin(), one.shown.end());
   }
   const GroupSummary before = std::exchange(comparison.joined_summary, std::move(joined));
-  for (PeerGroup* const group : groups) ScheduleChange(*group, before, comparison.joined_summary);
+  for (PeerGroup* const group : groups) {
+    ScheduleChange(*group, before, comparison.joined_summary);
+    if (!group->to_judge.empty()) changed(*group);
+  }
 }
 
 void GroupRuleJudge::ScheduleChange(PeerGroup& group, const GroupSummary& before,
                                     const GroupSummary& after) {
-  if (before.facts != after.facts) return Schedule(group, Rejudge::kAll);
-  if (before.shown != after.shown) Schedule(group, Rejudge::kWithFindings);
+  if (before.facts != after.facts) return ScheduleAll(group);
+  if (before.shown == after.shown) return;
+  for (const auto& [ref, ids] : group.member_findings) group.to_judge.push_back(ref);
 }
 
-void GroupRuleJudge::Schedule(PeerGroup& group, Rejudge rejudge) {
-  if (group.rejudge == Rejudge::kNot) scheduled_.push_back(&group);
-  group.rejudge = std::max(group.rejudge, rejudge);
+void GroupRuleJudge::ScheduleAll(PeerGroup& group) {
+  group.to_judge.clear();
+  for (const auto& [value, values] : group.values)
+    group.to_judge.insert(group.to_judge.end(), values->members.begin(), values->members.end());
 }
 
-void GroupRuleJudge::JudgeMembers() {
-  std::vector<ValueGroup*> all;
-  for (PeerGroup* const group : scheduled_) {
-    if (group->rejudge == Rejudge::kAll)
-      for (const auto& [value, values] : group->values) all.push_back(values.get());
-    else
-      JudgeChangedMembers(*group);
-    group->rejudge = Rejudge::kNot;
-  }
-  scheduled_.clear();
-  // All first members, then all second ones: mostly of one node, whose snapshot is in the cache.
-  for (std::size_t i = 0; !all.empty(); ++i) {
-    std::erase_if(all, [&](const ValueGroup* values) { return values->members.size() <= i; });
-    for (ValueGroup* const values : all) {
-      const Ref& ref = values->members[i];
-      JudgeMember(*values->peers, ref, slots_.At(*values->peers->comparison, ref));
-    }
-  }
-}
-
-void GroupRuleJudge::JudgeChangedMembers(PeerGroup& group) {
-  std::vector<Ref> members = group.touched;
-  if (group.rejudge == Rejudge::kWithFindings)
-    for (const auto& [ref, ids] : group.member_findings) members.push_back(ref);
-  for (const Ref& ref : members)
-    if (Slot* const slot = slots_.Find(group, ref)) JudgeMember(group, ref, *slot);
-}
-
-void GroupRuleJudge::JudgeMember(PeerGroup& group, const Ref& ref, Slot& slot) {
+std::uint64_t GroupRuleJudge::JudgeMember(PeerGroup& group, const Ref& ref) {
+  Slot* const slot = slots_.Find(group, ref);
+  if (slot == nullptr) return 1;
   const Comparison& comparison = *group.comparison;
   const GroupRule& rule = *comparison.group_rule;
   Verdicts out(comparison.rule->id, comparison.rule->severity);
   rule.judge(nodes_.MemberOf(ref), rule.of_all_groups ? comparison.joined_summary : group.summary,
              out);
   const bool passes = out.passes() > 0;
-  if (slot.passed != passes)
+  if (slot->passed != passes)
     findings_.CountPasses(group.outcome.passes,
                           passes ? group.outcome.passes + 1 : group.outcome.passes - 1);
-  slot.passed = passes;
+  slot->passed = passes;
   const auto known = group.member_findings.find(ref);
-  if (known == group.member_findings.end() && out.findings().empty()) return;
+  if (known == group.member_findings.end() && out.findings().empty()) return 1;
   Ids& ids = group.member_findings[ref];
   findings_.Replace(ids, out.findings());
   if (ids.empty()) group.member_findings.erase(ref);
+  return kWorkOfFinding;
 }
 
 void GroupRuleJudge::JudgeGroup(PeerGroup& group) {

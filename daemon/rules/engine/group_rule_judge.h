@@ -1,10 +1,11 @@
 // Findings of group rules: summaries of groups, and the verdicts on members. Part of the engine.
 //
 // Judging has three steps: Summarize() each group that has changed, JoinSummaries() of each rule
-// whose members depend on all groups, then JudgeMembers().
+// whose members depend on all groups, then JudgeMember() for what they have added to `to_judge`.
 #pragma once
 
-#include <vector>
+#include <cstdint>
+#include <functional>
 
 #include "daemon/rules/engine/finding_table.h"
 #include "daemon/rules/engine/node_index.h"
@@ -20,22 +21,22 @@ class GroupRuleJudge {
 
   // Judges a group as such, or finds out which members have to be judged again.
   void Summarize(PeerGroup& group);
-  // A summary has changed, or a group has ended.
-  void JoinSummaries(Comparison& comparison);
-  void JudgeMembers();
+  // A summary has changed, or a group has ended. Calls `changed` with groups that have members to
+  // judge.
+  void JoinSummaries(Comparison& comparison, const std::function<void(PeerGroup&)>& changed);
+  // Ignores one that has left. Returns the units of work.
+  std::uint64_t JudgeMember(PeerGroup& group, const Ref& ref);
 
  private:
   void JudgeGroup(PeerGroup& group);
-  void Schedule(PeerGroup& group, Rejudge rejudge);
-  void ScheduleChange(PeerGroup& group, const GroupSummary& before, const GroupSummary& after);
-  void JudgeChangedMembers(PeerGroup& group);
-  void JudgeMember(PeerGroup& group, const Ref& ref, Slot& slot);
+  static void ScheduleAll(PeerGroup& group);
+  static void ScheduleChange(PeerGroup& group, const GroupSummary& before,
+                             const GroupSummary& after);
   ValueCounts CountsOf(PeerGroup& group, bool by_name);
 
   const NodeIndex& nodes_;
   FindingTable& findings_;
   SlotTable& slots_;
-  std::vector<PeerGroup*> scheduled_;
 };
 
 }  // namespace fabric::rules

@@ -284,8 +284,10 @@ void PeerComparison::Remove(std::uint32_t node) {
 }
 
 void PeerComparison::CloseEmptyGroups() {
+  const auto is_empty = [](const PeerGroup* group) { return group->all() == 0; };
+  std::erase_if(queue_, is_empty);
   std::erase_if(waiting_, [&](PeerGroup* group) {
-    if (group->all() > 0) return false;
+    if (!is_empty(group)) return false;
     findings_.Drop(group->outcome);
     Comparison& comparison = *group->comparison;
     comparison.summaries_changed = true;
@@ -294,25 +296,59 @@ void PeerComparison::CloseEmptyGroups() {
   });
 }
 
-void PeerComparison::Judge() {
+// First all groups: what is known of them decides about their members, also about those that were
+// left to be judged before the group has changed.
+bool PeerComparison::Judge(WorkLeft& work) {
   CloseEmptyGroups();
-  for (PeerGroup* const group : waiting_) {
-    if (group->comparison->equality != nullptr)
-      equality_judge_.Judge(*group);
-    else
-      group_rule_judge_.Summarize(*group);
+  while (!waiting_.empty()) {
+    if (work.over()) return false;
+    PeerGroup& group = *waiting_.back();
+    waiting_.pop_back();
+    work.Spend(8 + group.values.size() + group.members / 16 + group.member_findings.size());
+    JudgeGroup(group);
   }
   for (Comparison& comparison : comparisons_)
     if (std::exchange(comparison.summaries_changed, false))
-      group_rule_judge_.JoinSummaries(comparison);
-  group_rule_judge_.JudgeMembers();
-  for (PeerGroup* const group : waiting_) {
-    group->waiting = false;
-    group->judged = true;
-    group->members_changed = false;
-    group->touched.clear();
+      group_rule_judge_.JoinSummaries(comparison, [this](PeerGroup& group) { Queue(group); });
+  return JudgeMembers(work);
+}
+
+void PeerComparison::JudgeGroup(PeerGroup& group) {
+  if (group.comparison->equality != nullptr)
+    equality_judge_.Judge(group);
+  else
+    group_rule_judge_.Summarize(group);
+  group.waiting = false;
+  group.judged = true;
+  group.members_changed = false;
+  group.touched.clear();
+  if (!group.to_judge.empty()) Queue(group);
+}
+
+void PeerComparison::Queue(PeerGroup& group) {
+  if (!std::exchange(group.queued, true)) queue_.push_back(&group);
+}
+
+// One member of each group, then the next ones: mostly of one node, whose snapshot is in the cache.
+bool PeerComparison::JudgeMembers(WorkLeft& work) {
+  while (!queue_.empty()) {
+    for (PeerGroup* const group : queue_) {
+      if (group->to_judge.empty()) continue;
+      if (work.over()) return false;
+      const Ref ref = group->to_judge.back();
+      group->to_judge.pop_back();
+      work.Spend(group->comparison->equality != nullptr
+                     ? equality_judge_.JudgeMember(*group, ref)
+                     : group_rule_judge_.JudgeMember(*group, ref));
+    }
+    std::erase_if(queue_, [](PeerGroup* group) {
+      if (!group->to_judge.empty()) return false;
+      group->queued = false;
+      group->to_judge.shrink_to_fit();
+      return true;
+    });
   }
-  waiting_.clear();
+  return true;
 }
 
 }  // namespace fabric::rules

@@ -18,6 +18,7 @@
 #include "daemon/rules/engine/missing_inputs.h"
 #include "daemon/rules/engine/node_index.h"
 #include "daemon/rules/engine/peer_groups.h"
+#include "daemon/rules/engine/work.h"
 
 namespace fabric::rules {
 
@@ -35,8 +36,9 @@ class PeerComparison {
   // The node is lost: its last values still break ties between others.
   void PutSilent(std::uint32_t node);
   void Remove(std::uint32_t node);
-  // Updates the findings after these changes.
-  void Judge();
+  // Updates the findings after these changes, as far as the work goes. False: call it again, also
+  // after other changes.
+  bool Judge(WorkLeft& work);
   // Adds the rules with a pass.
   void AddPassing(RuleSet& rules) const;
   // Adds the rules that judge the node or its ports.
@@ -73,6 +75,9 @@ class PeerComparison {
   void Touch(ValueGroup& values, const Ref& ref);
   void Wait(PeerGroup& group);
   void CloseEmptyGroups();
+  void JudgeGroup(PeerGroup& group);
+  void Queue(PeerGroup& group);
+  bool JudgeMembers(WorkLeft& work);
 
   const NodeIndex& nodes_;
   FindingTable& findings_;
@@ -82,7 +87,8 @@ class PeerComparison {
   std::vector<GroupFunction> group_functions_;  // Of all comparisons, without duplicates
   std::vector<KnownGroup> known_groups_;        // Of one member, by function
   SlotTable slots_;
-  std::vector<PeerGroup*> waiting_;
+  std::vector<PeerGroup*> waiting_;  // To be judged as such
+  std::vector<PeerGroup*> queue_;    // With members to judge
   EqualityJudge equality_judge_;
   GroupRuleJudge group_rule_judge_;
 };

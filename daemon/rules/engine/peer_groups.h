@@ -45,14 +45,6 @@ struct Slot {
   bool silent = false;
 };
 
-// How a group rule judges a group again.
-enum class Rejudge : std::uint8_t {
-  kNot,
-  kTouched,       // Members that have changed
-  kWithFindings,  // And members with findings: the texts have changed
-  kAll,           // All members: the facts have changed
-};
-
 struct Comparison {
   const Rule* rule = nullptr;
   const EqualityRule* equality = nullptr;  // One of the two
@@ -90,14 +82,20 @@ struct PeerGroup {
   std::map<Ref, Ids> member_findings;  // Of members that have findings
   ValueGroup* majority = nullptr;      // Of an equality rule; nullptr: none
 
+  // Members to judge again, by the present state of the group.
+  std::vector<Ref> to_judge;
+  bool queued = false;  // For these
+
   // Of an equality rule: what the findings say.
   std::string basis;
   std::optional<Ref> example;  // The member of the majority that others are compared with
   std::vector<Ref> shown;      // Members named by a finding about the group itself
+  // Values that cannot be compared with the majority's, and the most frequent one from which each
+  // differs, if it is at least as frequent.
+  std::map<ValueGroup*, ValueGroup*> conflicts;
 
   // Of a group rule.
   GroupSummary summary;
-  Rejudge rejudge = Rejudge::kNot;
   std::size_t size_bound = 0;  // No value group has more members; see LargestOf()
   ValueGroup* largest = nullptr;
 };

@@ -86,13 +86,42 @@ class World {
       EXPECT_EQ(engine_.CoverageOf({name})->ShortDebugString(),
                 fresh.CoverageOf({name})->ShortDebugString());
 
-    const Delta delta = engine_.Take();
-    for (const v1::Finding& finding : delta.found) told_[finding.id()] = TextOf(finding);
-    for (const std::string& id : delta.gone) told_.erase(id);
-    told_["counts"] = delta.counts.ShortDebugString();
+    Apply(engine_.Take());
     Expect(told_, expected);
     EXPECT_EQ(engine_.nodes(), records_.size());
   }
+
+  // A part of an evaluation, with little work. Nodes change only while the engine judges; one may
+  // go at any time.
+  void StepInParts() {
+    switch (Below(random_, 5)) {
+      case 0:
+        if (!engine_.collecting()) Step();
+        break;
+      case 1: {
+        const std::string name = Format("n{}", 1 + Below(random_, 6));
+        engine_.Remove(name);
+        records_.erase(name);
+        break;
+      }
+      case 2:
+        if (Below(random_, 10) == 0) (void)engine_.All();
+        break;
+      default: TakePart();
+    }
+  }
+  // Without changes in between.
+  void CheckInParts() {
+    const auto drain = [&] {
+      for (std::uint32_t part = 0; !TakePart(); ++part) ASSERT_LT(part, 100'000U);
+    };
+    if (engine_.collecting()) drain();
+    drain();
+    Engine fresh;
+    for (const auto& [name, record] : records_) fresh.Put(record);
+    Expect(told_, SaidBy(fresh.All()));
+  }
+  std::uint32_t longest() const { return longest_; }
 
   // It is not affected by later changes.
   void CheckView() {
@@ -104,7 +133,22 @@ class World {
   }
 
  private:
+  bool TakePart() {
+    ++parts_;
+    const auto delta = engine_.TakePart(1 + Below(random_, 150));
+    if (!delta) return false;
+    longest_ = std::max(longest_, std::exchange(parts_, 0));
+    Apply(*delta);
+    return true;
+  }
+  void Apply(const Delta& delta) {
+    for (const v1::Finding& finding : delta.found) told_[finding.id()] = TextOf(finding);
+    for (const std::string& id : delta.gone) told_.erase(id);
+    told_["counts"] = delta.counts.ShortDebugString();
+  }
+
   Random random_;
+  std::uint32_t parts_ = 0, longest_ = 0;  // Of an evaluation
   std::map<std::string, fleet::NodeRecord> records_;
   std::uint64_t versions_ = 0;
   Engine engine_;
@@ -122,6 +166,20 @@ TEST(EngineProperty, WhateverHappenedTheOutcomeIsThatOfTheNodesAsTheyAre) {
       world.Check();
     }
   }
+}
+
+TEST(EngineProperty, JudgingInPartsFindsTheSameAlsoWhenNodesChangeBetweenThem) {
+  std::uint32_t longest = 0;
+  for (std::uint32_t seed = 1; seed <= 40 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(Format("seed {}", seed));
+    World world(seed);
+    for (std::uint32_t step = 1; step <= 600 && !::testing::Test::HasFailure(); ++step) {
+      world.StepInParts();
+      if (step % 100 == 0) world.CheckInParts();
+    }
+    longest = std::max(longest, world.longest());
+  }
+  EXPECT_GT(longest, 20U) << "parts of one evaluation: too few to test anything";
 }
 
 TEST(EngineProperty, OrderOfArrivalNeverChangesTheOutcome) {
