@@ -8,7 +8,6 @@
 
 #include "daemon/control/controller.h"
 #include "daemon/control/state.h"
-#include "proto/bounds.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -28,8 +27,6 @@ Status Controller::LoadNodes(Moment now) {
   ASSIGN_OR_RETURN(std::vector<store::StoredNode> nodes, state_->outbox.store().file().Nodes());
   std::set<std::string> names;
   for (auto& [snapshot, memory] : nodes) {
-    // From an earlier version, or a file that was changed by hand.
-    if (snapshot.SpaceUsedLong() > 2 * Limit("agent_message_memory")) continue;
     if (!CheckRoom(snapshot.node().name()).ok()) break;
     ClearInvalidTimestamps(snapshot);
     fleet::NodeRecord record;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "fabric/v1/agent.pb.h"
+#include "fabric/v1/fabric.pb.h"
 #include "proto/timestamps.h"
 #include "proto/trim.h"
 
@@ -144,6 +145,19 @@ TEST(Timestamps, ThoseOutOfRangeAreFoundAndRemoved) {
   EXPECT_FALSE(line.has_first_at());
   EXPECT_FALSE(line.has_last_at());
   EXPECT_TRUE(snapshot.has_taken_at());
+}
+
+// The types that agents send have an index of their times; others do not.
+TEST(Timestamps, AreRemovedFromMessagesOfClientsToo) {
+  v1::ListFindingsResponse message;
+  v1::Finding& finding = *message.add_findings();
+  finding.mutable_opened_at()->set_seconds(-5);
+  finding.add_evidence()->mutable_read_at()->set_nanos(-1);
+  finding.add_evidence()->mutable_read_at()->set_seconds(5);
+  EXPECT_EQ(ClearInvalidTimestamps(message), 2u);
+  EXPECT_FALSE(finding.has_opened_at());
+  EXPECT_FALSE(finding.evidence(0).has_read_at());
+  EXPECT_TRUE(finding.evidence(1).has_read_at());
 }
 
 TEST(TrimToBounds, ASnapshotWithinTheBoundsIsNotChanged) {
