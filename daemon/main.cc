@@ -33,6 +33,7 @@
 #include "daemon/files/subnet_files.h"
 #include "daemon/http_fronts.h"
 #include "daemon/leadership.h"
+#include "daemon/loading.h"
 #include "daemon/notifications.h"
 #include "daemon/operator_log.h"
 #include "daemon/otlp_export.h"
@@ -238,6 +239,19 @@ Result<int> StandByAgain(const Status& failure, const Leadership* leadership,
   return signal == SIGTERM || signal == SIGINT ? signal : 0;
 }
 
+// Meanwhile the health listener of `health` answers. nullptr: those of a standby are open.
+Status LoadState(control::Controller& controller, store::Store& store, const Settings* health,
+                 Transport& transport, const Clock& clock) {
+  std::unique_ptr<Loading> loading;
+  if (health != nullptr) {
+    ASSIGN_OR_RETURN(loading, Loading::Listen(*health, transport, clock));
+  }
+  RETURN_IF_ERROR(controller.Load(clock.Now()));
+  if (const std::uint64_t rows = store.damage().rows; rows > 0)
+    log::Error("{}: {} rows cannot be decoded and are skipped", store.path(), rows);
+  return {};
+}
+
 // Returns the signal that ends the program; 0: another controller leads now, serve again.
 Result<int> Serve(const Settings& settings, const std::vector<std::string>& arguments,
                   WallTime started, const sigset_t& ending_signals) {
@@ -276,10 +290,9 @@ Result<int> Serve(const Settings& settings, const std::vector<std::string>& argu
   const std::unique_ptr<control::Background> background = control::StartBackground();
   options.background = background.get();
   control::Controller controller(options, *store, leader_agents, events, clock.Now());
-  if (const Status loaded = controller.Load(clock.Now()); !loaded.ok())
-    return StandByAgain(loaded, leadership.get(), ending_signals);
-  if (const std::uint64_t rows = store->damage().rows; rows > 0)
-    log::Error("{}: {} rows cannot be decoded and are skipped", store->path(), rows);
+  const Status loaded =
+      LoadState(controller, *store, standby == nullptr ? &settings : nullptr, *transport, clock);
+  if (!loaded.ok()) return StandByAgain(loaded, leadership.get(), ending_signals);
   ASSIGN_OR_RETURN(const subnet::Expectations expected, SubnetExpectations(settings));
   SubnetFiles subnets(settings.Text("infiniband-topology"), expected,
                       settings.Text("infiniband-plan"));

@@ -7,17 +7,21 @@ did.
 test_running.py BIN  where fabric-agent, fabricd, fabricctl and unpack are
 """
 
+import contextlib
 import json
 import pathlib
 import re
 import shutil
 import signal
+import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 BIN = pathlib.Path("build/release/bin")
@@ -238,13 +242,18 @@ class Fixtures(RunningTest):
 
 
 class Controller(RunningTest):
+    def start_controller_process(self, *arguments):
+        addresses = self.folder / "addresses.json"
+        process, _ = self.start("fabricd", "--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0",
+                                "--state", self.folder / "state.db", "--addresses-file", addresses,
+                                *arguments)
+        self.until(lambda: addresses.exists() and addresses.read_text(), "fabricd")
+        return process
+
     def start_controller(self):
         """Its addresses."""
-        addresses = self.folder / "addresses.json"
-        self.start("fabricd", "--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
-                   self.folder / "state.db", "--addresses-file", addresses)
-        self.until(lambda: addresses.exists() and addresses.read_text(), "fabricd")
-        return json.loads(addresses.read_text())
+        self.start_controller_process()
+        return json.loads((self.folder / "addresses.json").read_text())
 
     def watching(self, controller, ignored):
         """A fabricctl that waits for its next turn. `ignored`: as nohup starts it."""
@@ -276,6 +285,46 @@ class Controller(RunningTest):
         self.assertTrue(int(ignored[1], 16) & 1 << (signal.SIGHUP - 1))
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(PATIENCE), 130)
+
+    def test_health_answers_while_the_state_is_loaded(self):
+        """A state file of 10,000 nodes."""
+        process = self.start_controller_process()
+        process.terminate()
+        self.assertEqual(process.wait(PATIENCE), 0)
+        with contextlib.closing(sqlite3.connect(self.folder / "state.db")) as state, state:
+            for number in range(10_000):
+                name = f"n{number}".encode()
+                node = b"\x0a" + bytes([len(name)]) + name
+                state.execute("INSERT INTO nodes (name, taken_at, snapshot) VALUES (?, 1, ?)",
+                              (name.decode(), b"\x0a" + bytes([len(node)]) + node))
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            health = f"127.0.0.1:{listener.getsockname()[1]}"
+        (self.folder / "addresses.json").unlink()
+        pages, alive = [], []
+
+        def page(path):
+            try:
+                return 200, fetch(f"http://{health}{path}")
+            except urllib.error.HTTPError as error:
+                return error.code, error.read().decode()
+            except OSError:
+                return 0, ""
+
+        def ready():
+            pages.append(page("/readyz"))
+            if pages[-1][0] == 503:
+                alive.append(page("/livez"))
+            return pages[-1][0] == 200
+
+        polling = threading.Thread(target=lambda: self.until(ready, "ready"))
+        polling.start()
+        self.start_controller_process("--health", health)
+        polling.join()
+        self.assertIn((200, "ok\n"), alive)
+        loading = [text for status, text in pages if status == 503]
+        self.assertRegex(loading[0], r"^loading the state for \d+\.\d s\n$")
+        addresses = json.loads((self.folder / "addresses.json").read_text())
+        self.assertIn('"n9999"', fetch(f"http://{addresses['rest']}/v1/nodes/n9999"))
 
     def test_shows_the_samples(self):
         root = self.unpack(NODE)
