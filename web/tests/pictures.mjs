@@ -1,5 +1,5 @@
-// Pictures of the documentation: pages of the web page at three widths, and screens of fabricctl,
-// over a real fabricd and a simulated fleet of 1,024 nodes.
+// Pictures of the documentation: pages of the web page and screens of fabricctl at three widths, over
+// a real fabricd and a simulated fleet of 1,024 nodes.
 //
 //   node pictures.mjs BIN [OUTPUT]
 //
@@ -17,10 +17,10 @@ import { openWorld } from "./world.mjs";
 
 const BYTES_MAX = 100_000;
 const HEIGHTS = { 360: 640, 768: 800, 1280: 800 };
-// All widths of these, and only the largest of the others
-const PAGES = ["overview", "finding", "matrix", "topology-subnet"];
-const WIDE_PAGES = ["topology"];
-const COLUMNS = 110;
+// Pages of which another picture shows the same
+const OMITTED = ["findings-unknown", "matrix-blame", "topology-leaf", "topology-files", "identity"];
+const COLUMNS = { 80: 740, 110: 1000, 160: 1440 }; // Pixels
+const COLUMNS_OF_NAME = 110; // Without a number in the name of its file
 const ROWS_MAX = 34; // Longer output ends with "..."
 
 const [bin, output = fileURLToPath(new URL("../../docs/images", import.meta.url))] =
@@ -36,22 +36,23 @@ if (!CHROMIUM) {
 const screensOf = ({ campaign }) => [
   ["cli-status", "status"],
   ["cli-findings", "findings --severity error"],
-  ["cli-matrix", `matrix ${campaign} --heat`],
+  ["cli-matrix", `matrix ${campaign} --heat`, "wide"], // Its rows need more than 80 columns.
   ["cli-top", "top gpu-[0001-0016] --limit 16 --interval 6s"],
   ["cli-diagnose", "diagnose gpu-0042"],
   ["cli-topology", "topology"],
+  ["cli-topology-tree", "topology --as tree --filter rail=2"],
 ];
 
 // Colours need a terminal: script(1) gives one.
-function screen(controller, words) {
+function screen(controller, words, columns) {
   const program = path.join(bin, "fabricctl");
-  const command = `stty cols ${COLUMNS}; exec ${program} --controller ${controller} ${words}`;
+  const command = `stty cols ${columns}; exec ${program} --controller ${controller} ${words}`;
   return new Promise((resolve) =>
     execFile(
       "script",
       ["--quiet", "--return", "--command", command, "/dev/null"],
       {
-        env: { ...process.env, NO_COLOR: "", COLUMNS: String(COLUMNS), LANG: "C.UTF-8", LC_ALL: "", TERM: "xterm" },
+        env: { ...process.env, NO_COLOR: "", COLUMNS: String(columns), LANG: "C.UTF-8", LC_ALL: "", TERM: "xterm" },
         maxBuffer: 1 << 26,
       },
       (_, text) => resolve(text),
@@ -85,7 +86,7 @@ async function save(name, page, element) {
 const LARGEST = Math.max(...WIDTHS);
 
 async function capturePage(page, world, [name, hash, text]) {
-  for (const width of PAGES.includes(name) ? WIDTHS : [LARGEST]) {
+  for (const width of WIDTHS) {
     await page.setViewport({ width, height: HEIGHTS[width] });
     await page.goto(`${world.rest}/${hash}`);
     await page.waitForFunction(
@@ -100,12 +101,16 @@ async function capturePage(page, world, [name, hash, text]) {
   }
 }
 
-async function captureScreen(page, controller, [name, words]) {
-  const lines = linesOf(await screen(controller, words));
-  const shown = lines.length > ROWS_MAX ? [...lines.slice(0, ROWS_MAX), "..."] : lines;
-  await page.setContent(ansiPage([`$ fabricctl ${words}`, ...shown].join("\n"), COLUMNS));
-  await page.setViewport({ width: 1000, height: 400 });
-  await save(name, page, await page.$("pre"));
+async function captureScreen(page, controller, [name, words, wide]) {
+  for (const [columns, width] of Object.entries(COLUMNS)) {
+    if (wide && Number(columns) < COLUMNS_OF_NAME) continue;
+    const lines = linesOf(await screen(controller, words, columns));
+    const shown = lines.length > ROWS_MAX ? [...lines.slice(0, ROWS_MAX), "..."] : lines;
+    await page.setContent(ansiPage([`$ fabricctl ${words}`, ...shown].join("\n"), Number(columns)));
+    await page.setViewport({ width, height: 400 });
+    const suffix = Number(columns) === COLUMNS_OF_NAME ? "" : `-${columns}`;
+    await save(`${name}${suffix}`, page, await page.$("pre"));
+  }
 }
 
 fs.mkdirSync(output, { recursive: true });
@@ -124,7 +129,7 @@ const browser = await puppeteer.launch({
 try {
   const page = await browser.newPage();
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
-  for (const row of pagesOf(world).filter(([name]) => [...PAGES, ...WIDE_PAGES].includes(name)))
+  for (const row of pagesOf(world).filter(([name]) => !OMITTED.includes(name)))
     await capturePage(page, world, row);
   // On a page of their own: the policy of fabricd's pages permits no styles in the document.
   const terminal = await browser.newPage();
