@@ -76,6 +76,7 @@ constexpr std::pair<const char*, v1::Role> kExpectedRoles[] = {
     {"ListNodeCertificates", v1::ROLE_VIEWER},
     {"Reload", v1::ROLE_ADMIN},
     {"ApplyProfile", v1::ROLE_ADMIN},
+    {"GetSettings", v1::ROLE_ADMIN},
 };
 
 bool IsPermitted(v1::Role needed, const std::vector<v1::Role>& held) {
