@@ -20,8 +20,20 @@ constexpr Option kNetns = {
     .value = "PID|NAME|FILE",
     .doc = "Inspect the network namespace of this process, or with this name or path."};
 constexpr Option kPod = {.name = "pod",
-                         .value = "UID",
-                         .doc = "Inspect the network namespace of the pod with this UID."};
+                         .value = "UID|NAMESPACE/NAME",
+                         .doc =
+                             "Inspect the network namespace of this pod. A name needs "
+                             "--cri-socket."};
+constexpr Option kKubelet = {.name = "kubelet-pod-resources",
+                             .type = OptionType::kPath,
+                             .value = "SOCKET",
+                             .doc =
+                                 "Socket of the kubelet's pod resources API, for the devices "
+                                 "of pods."};
+constexpr Option kRuntime = {.name = "cri-socket",
+                             .type = OptionType::kPath,
+                             .value = "SOCKET",
+                             .doc = "Socket of the container runtime, for the names of pods."};
 
 constexpr Option kInspect[] = {
     {.name = "output",
@@ -36,7 +48,9 @@ constexpr Option kInspect[] = {
      .doc = "Time to wait for LLDP frames, which switches send every 30 s."},
     kRoot,
     kNetns,
-    kPod};
+    kPod,
+    kKubelet,
+    kRuntime};
 constexpr Option kIbdev2Netdev[] = {{.name = "verbose",
                                      .type = OptionType::kBool,
                                      .doc = "Add PCI address, part number and firmware.",
@@ -55,7 +69,8 @@ constexpr Option kNcclEnv[] = {{.name = "output",
                                 .letter = 'o'},
                                kRoot,
                                kNetns,
-                               kPod};
+                               kPod,
+                               kRuntime};
 
 constexpr Option kSubnetRead[] = {
     {.name = "device",
@@ -108,7 +123,13 @@ constexpr Option kDoctor[] = {{.name = "output",
                                .fallback = "table",
                                .choices = "table|json",
                                .doc = "Output format.",
-                               .letter = 'o'}};
+                               .letter = 'o'},
+                              {.name = "unit",
+                               .type = OptionType::kBool,
+                               .doc = "Print what the running unit fabric-agent found when it "
+                                      "started, with the permissions of the unit."},
+                              kKubelet,
+                              kRuntime};
 
 constexpr CommandSpec kCommands[] = {
     {.path = "run",
@@ -148,9 +169,10 @@ constexpr CommandSpec kCommands[] = {
      .summary = "Print which features work with the permissions of this process, and what the "
                 "others need.",
      .description =
-         "For the permissions of the unit: the agent logs each missing one when it starts; "
-         "see journalctl -u fabric-agent. Exits with 1 when a permission is missing.",
-     .example = "fabric-agent doctor",
+         "The permissions of a shell differ from those of the unit: --unit prints what the unit "
+         "found when it started, and how long ago. The agent also logs each missing permission at "
+         "its start; see journalctl -u fabric-agent. Exits with 1 when a permission is missing.",
+     .example = "fabric-agent doctor --unit",
      .options = kDoctor},
     {.path = "version",
      .summary = "Print the version.",
@@ -226,11 +248,18 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   line.compat = values.Has("compat") ? values.Text("compat") : line.compat;
   line.netns = values.Text("netns");
   line.pod = values.Text("pod");
+  line.kubelet = values.Text("kubelet-pod-resources");
+  line.runtime = values.Text("cri-socket");
+  line.unit = values.Bool("unit");
   line.verbose = values.Bool("verbose");
   line.lldp_wait_s = values.Number("lldp-wait");
   line.subnet_read = SubnetReadOf(values);
   if (!line.netns.empty() && !line.pod.empty())
     return Status(Code::kInvalidArgument, "expected either --netns or --pod, saw both");
+  if (line.pod.find('/') != std::string::npos && line.runtime.empty())
+    return Status(Code::kInvalidArgument,
+                  Format("--cri-socket: expected a socket, because --pod {} is a name, saw none",
+                         Quoted(line.pod)));
   return line;
 }
 

@@ -43,7 +43,10 @@ struct CommandLine {
   std::string output;             // Format of the command
   std::string compat = "none";    // metrics: none, node-exporter
   std::string netns;              // inspect and nccl-env: a PID, a name or a path
-  std::string pod;                // inspect and nccl-env: the UID of a pod
+  std::string pod;                // inspect and nccl-env: a pod's UID or NAMESPACE/NAME
+  std::string kubelet;            // inspect, doctor: socket of the kubelet
+  std::string runtime;            // inspect, nccl-env, doctor: socket of the container runtime
+  bool unit = false;              // doctor
   bool verbose = false;           // ibdev2netdev
   std::uint32_t lldp_wait_s = 0;  // inspect
   SubnetReadOptions subnet_read;

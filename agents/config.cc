@@ -83,6 +83,18 @@ constexpr Option kSettings[] = {
      .value = "SOCKET/NODE",
      .doc = "Read the subnet of the simulator ibsim, as this node of its file, in place of a umad "
             "device: for tests."},
+    {.name = "kubelet-pod-resources",
+     .type = OptionType::kPath,
+     .value = "SOCKET",
+     .doc = "Socket of the kubelet's pod resources API, often "
+            "/var/lib/kubelet/pod-resources/kubelet.sock: which pod holds which devices. Default: "
+            "not asked."},
+    {.name = "cri-socket",
+     .type = OptionType::kPath,
+     .value = "SOCKET",
+     .doc = "Socket of the container runtime, often /run/containerd/containerd.sock: names of the "
+            "pods whose processes use RDMA. Default: not asked. Whoever may use this socket can "
+            "start containers; the agent only lists pods."},
     kLogLevelSetting,
     kLogFormatSetting,
 };
@@ -123,11 +135,24 @@ Status CheckAgentSettings(const Settings& settings) {
   if (joins && !controller)
     return {Code::kInvalidArgument,
             "--controller: expected HOST:PORT, because --join-dir is set, saw none"};
+  for (const std::string_view socket : {"kubelet-pod-resources", "cri-socket"})
+    RETURN_IF_ERROR(CheckPodSocket(settings.Text(socket)).In(Format("--{}", socket)));
   if (controller != settings.Bool("no-controller"))
     return tls::CheckClientPaths(TlsPathsOf(settings), true);
   return {Code::kInvalidArgument,
           controller ? "expected either --controller or --no-controller, saw both"
                      : "expected --controller HOST:PORT or --no-controller, saw neither"};
+}
+
+host::PodSockets PodSocketsOf(const Settings& settings) {
+  return {.kubelet = settings.Text("kubelet-pod-resources"),
+          .runtime = settings.Text("cri-socket")};
+}
+
+Status CheckPodSocket(std::string_view socket) {
+  if (socket.empty() || socket.starts_with('/') || socket.starts_with("unix:///")) return {};
+  return {Code::kInvalidArgument,
+          Format("expected the path of a Unix socket, saw {}", Quoted(socket))};
 }
 
 std::vector<std::string> SettingsThatNeedRestart(const Settings& before, const Settings& now) {

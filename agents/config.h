@@ -3,8 +3,10 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "agents/host/pods/pods.h"
 #include "agents/join/credential.h"
 #include "base/settings.h"
 #include "base/tls/tls_files.h"
@@ -19,6 +21,11 @@ CredentialOptions CredentialOptionsOf(const Settings& settings, std::string node
 // Checks that exactly one of `controller` and `no-controller` is set, that all files of TLS are set
 // or none, and that settings for joining fit together. INVALID_ARGUMENT otherwise.
 Status CheckAgentSettings(const Settings& settings);
+
+host::PodSockets PodSocketsOf(const Settings& settings);
+
+// INVALID_ARGUMENT unless it is empty, an absolute path, or one after "unix://".
+Status CheckPodSocket(std::string_view socket);
 
 // Names of the settings that differ, other than log-level.
 std::vector<std::string> SettingsThatNeedRestart(const Settings& before, const Settings& now);

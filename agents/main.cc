@@ -26,6 +26,7 @@
 #include "agents/host/gpu/gpu_memory.h"
 #include "agents/host/machine.h"
 #include "agents/host/memory_limit.h"
+#include "agents/host/pods/pods_client.h"
 #include "agents/host/privileges.h"
 #include "agents/inspect/inspection.h"
 #include "agents/join/join_client.h"
@@ -291,9 +292,11 @@ int Serve(const Settings& settings, host::Machine machine, const host::Fd& lldp_
   auto metrics = OpenMetrics(settings, shared, tls->get(), started);
   if (!metrics.ok()) return FailLogged(metrics.status(), kUsage);
 
+  const std::unique_ptr<host::Pods> pods = host::OpenPods(PodSocketsOf(settings));
   const auto events = machine.host().captured ? host::OpenEvents({}) : host::OpenEvents();
-  inspect::Inspection inspection(OptionsOf(settings, machine.host().captured), clock,
-                                 Opener(root, {.lldp_socket = lldp_socket.get()}));
+  inspect::Inspection inspection(
+      OptionsOf(settings, machine.host().captured), clock,
+      Opener(root, {.lldp_socket = lldp_socket.get(), .pods = pods.get()}));
   InspectionLoop inspection_loop{
       .inspect = [&](auto why, const auto& stop) { return inspection.Inspect(why, stop); },
       .deliver =
@@ -342,7 +345,10 @@ int Run(const std::vector<std::string>& words, const Settings& settings) {
   ShareOneHeap();
   log::Init("fabric-agent", settings);
 
-  if (settings.Text("root") == "/") LogMissingPermissions();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread yet
+  const char* const folder = std::getenv("RUNTIME_DIRECTORY");
+  if (settings.Text("root") == "/")
+    LogMissingPermissions(PodSocketsOf(settings), folder == nullptr ? "" : folder);
   auto machine = host::Machine::Open(settings.Text("root"));
   if (!machine.ok()) return FailLogged(machine.status().In("--root"), kUsage);
   auto policy = PolicyOf(settings);

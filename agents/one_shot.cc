@@ -6,7 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "agents/config.h"
 #include "agents/doctor/doctor.h"
+#include "agents/doctor/unit_report.h"
+#include "agents/host/child_answer.h"
+#include "agents/host/pods/pods_client.h"
 #include "agents/inspect/job/job_view.h"
 #include "agents/inspect/report/report.h"
 #include "agents/metrics/metrics.h"
@@ -49,14 +53,58 @@ int PrintSnapshot(const CommandLine& line, const v1::NodeSnapshot& snapshot, Dur
   return Print(Text(line, snapshot, took), 0);
 }
 
+Status CheckSockets(const CommandLine& line) {
+  RETURN_IF_ERROR(CheckPodSocket(line.kubelet).In("--kubelet-pod-resources"));
+  return CheckPodSocket(line.runtime).In("--cri-socket");
+}
+
+// The pods of the runtime, from a child process: the client starts threads.
+Result<std::vector<host::Pod>> PodsOfRuntime(const std::string& socket) {
+  constexpr char kFailed = '!';
+  ASSIGN_OR_RETURN(const std::string answer, host::AnswerOfChild([&] {
+                     const auto pods = host::OpenPods({.runtime = socket})->OfRuntime();
+                     if (!pods.ok())
+                       return Format("{}{} {}", kFailed, static_cast<int>(pods.status().code()),
+                                     pods.status().message());
+                     std::string text = "\n";
+                     for (const host::Pod& pod : *pods)
+                       text += Format("{}\t{}\t{}\n", pod.name_space, pod.name, pod.uid);
+                     return text;
+                   }));
+  if (answer.starts_with(kFailed)) {
+    const std::size_t blank = answer.find(' ');
+    const auto code = ParseNumber<int>(std::string_view(answer).substr(1, blank - 1));
+    return Status(code.ok() ? static_cast<Code>(*code) : Code::kInternal, answer.substr(blank + 1));
+  }
+  if (answer.empty()) return Status(Code::kUnavailable, socket + ": the asking process has died");
+  std::vector<host::Pod> pods;
+  for (const std::string_view row : Split(answer, '\n'))
+    if (const auto cells = Split(row, '\t'); cells.size() == 3)
+      pods.push_back({.name_space = std::string(cells[0]),
+                      .name = std::string(cells[1]),
+                      .uid = std::string(cells[2]),
+                      .devices = {}});
+  return pods;
+}
+
 // Creates a child process: this process must not have other threads.
 Result<v1::NodeSnapshot> InspectJob(const CommandLine& line, WallTime now) {
   ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(line.root, {.ask_lldpd = false}));
   const host::Dir& root = machine.host().root;
-  ASSIGN_OR_RETURN(const inspect::JobTarget target, line.pod.empty()
-                                                        ? inspect::FindJob(root, line.netns)
-                                                        : inspect::FindPod(root, line.pod));
-  return inspect::InspectJob(machine.host(), target, {.node_name = "", .now = now});
+  Result<std::vector<host::Pod>> pods = std::vector<host::Pod>();
+  if (!line.runtime.empty()) pods = PodsOfRuntime(line.runtime);
+  std::string uid = line.pod;
+  if (uid.find('/') != std::string::npos) {
+    if (!pods.ok()) return pods.status();
+    ASSIGN_OR_RETURN(uid, inspect::UidOfPod(*pods, line.pod));
+  }
+  ASSIGN_OR_RETURN(inspect::JobTarget target,
+                   uid.empty() ? inspect::FindJob(root, line.netns) : inspect::FindPod(root, uid));
+  if (pods.ok()) target.pods = *pods;
+  auto snapshot = inspect::InspectJob(machine.host(), target, {.node_name = "", .now = now});
+  if (snapshot.ok() && !pods.ok())
+    inspect::AddGap(*snapshot, "pods", "", line.runtime, pods.status());
+  return snapshot;
 }
 
 }  // namespace
@@ -84,6 +132,7 @@ inspect::Inspection::OpenMachine Opener(const std::string& root,
 int PrintOnce(const CommandLine& line) {
   auto machine = host::Machine::Open(line.root);
   if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
+  if (const Status valid = CheckSockets(line); !valid.ok()) return Fail(valid, kUsage);
   const SystemClock clock;
   const Moment begin = clock.Now();
   if (!line.netns.empty() || !line.pod.empty()) {
@@ -95,7 +144,9 @@ int PrintOnce(const CommandLine& line) {
   inspect::InspectionOptions options = {.captured = machine->host().captured};
   options.answer_max += lldp_wait;
   options.inspector_max += lldp_wait;
-  inspect::Inspection inspection(options, clock, Opener(line.root, {.lldp_patience = lldp_wait}));
+  const auto pods = host::OpenPods({.kubelet = line.kubelet, .runtime = line.runtime});
+  inspect::Inspection inspection(
+      options, clock, Opener(line.root, {.lldp_patience = lldp_wait, .pods = pods.get()}));
   const auto snapshot = inspection.Inspect(host::EventSet::All());
   const int exit_status = PrintSnapshot(line, *snapshot, clock.Now().steady - begin.steady);
   if (inspection.hanging() > 0)
@@ -104,21 +155,35 @@ int PrintOnce(const CommandLine& line) {
 }
 
 int PrintDoctor(const CommandLine& line) {
-  auto machine = host::Machine::Open("/");
+  const std::string format = line.output;
+  if (line.unit) {
+    const auto report =
+        doctor::ReadUnitReport(std::string(doctor::kUnitReportPath), SystemClock().Now().wall);
+    if (!report.ok()) return Fail(report.status(), 1);
+    return Print(format == "json" ? report->json : report->text, report->exit_status);
+  }
+  if (const Status valid = CheckSockets(line); !valid.ok()) return Fail(valid, kUsage);
+  const auto pods = host::OpenPods({.kubelet = line.kubelet, .runtime = line.runtime});
+  auto machine = host::Machine::Open("/", {.pods = pods.get()});
   if (!machine.ok()) return Fail(machine.status(), 1);
   const host::Privileges privileges = host::ReadPrivileges(machine->host().root);
   const auto features = doctor::Examine(machine->host(), privileges);
-  return Print(line.output == "json" ? doctor::Json(features) : doctor::Text(features, privileges),
+  return Print(format == "json" ? doctor::Json(features) : doctor::Text(features, privileges),
                doctor::ExitStatus(features));
 }
 
-void LogMissingPermissions() {
-  RunAside([] {
-    auto machine = host::Machine::Open("/", {.ask_lldpd = false});
+void LogMissingPermissions(const host::PodSockets& sockets, const std::string& folder) {
+  RunAside([&] {
+    const auto pods = host::OpenPods(sockets);
+    auto machine = host::Machine::Open("/", {.ask_lldpd = false, .pods = pods.get()});
     if (!machine.ok()) return;
     const host::Privileges privileges = host::ReadPrivileges(machine->host().root);
-    for (const std::string& text : doctor::LogLines(doctor::Examine(machine->host(), privileges)))
-      log::Info("{}", text);
+    const auto features = doctor::Examine(machine->host(), privileges);
+    for (const std::string& text : doctor::LogLines(features)) log::Info("{}", text);
+    if (folder.empty()) return;
+    const Status written =
+        doctor::WriteUnitReport(folder, features, privileges, SystemClock().Now().wall);
+    if (!written.ok()) log::Warning("not written for doctor --unit: {}", written.message());
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "agents/command_line.h"
 #include "agents/host/machine.h"
+#include "agents/host/pods/pods.h"
 #include "agents/inspect/inspection.h"
 #include "base/status.h"
 
@@ -32,7 +33,8 @@ int PrintOnce(const CommandLine& line);
 int PrintDoctor(const CommandLine& line);
 
 // Logs the permissions that this process lacks, from a child process that is not waited for:
-// drivers can block. Call it in a process without other threads.
-void LogMissingPermissions();
+// drivers can block. Writes what it found to `folder` (empty: none), for doctor --unit. Call it in
+// a process without other threads.
+void LogMissingPermissions(const host::PodSockets& sockets, const std::string& folder);
 
 }  // namespace fabric::agent

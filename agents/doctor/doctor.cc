@@ -24,6 +24,9 @@ constexpr char kAmdDropIn[] =
 constexpr char kClockDropIn[] =
     "install -D -m 0644 /usr/share/fabricd/systemd/fabric-agent-clock.conf "
     "/etc/systemd/system/fabric-agent.service.d/clock.conf";
+constexpr char kPodsDropIn[] =
+    "install -D -m 0644 /usr/share/fabricd/systemd/fabric-agent-pods.conf "
+    "/etc/systemd/system/fabric-agent.service.d/pods.conf";
 
 constexpr Grant kVerbsPolicy = {
     "device policy: uverbs", "DeviceAllow=char-infiniband_verbs rw",
@@ -76,6 +79,15 @@ constexpr Grant kReadSearch = {
 constexpr Grant kDebugfs = {"debugfs", "sys-kernel-debug.mount of the machine",
                             "a hostPath volume of /sys/kernel/debug (chart: agent.debugfs)"};
 constexpr Grant kClock = {"adjtimex(2)", kClockDropIn, "a seccompProfile that allows adjtimex"};
+
+constexpr Grant kPodSocket = {"CAP_DAC_OVERRIDE, for the socket", kPodsDropIn,
+                              "securityContext.runAsUser: 0", CAP_DAC_OVERRIDE};
+constexpr Grant kKubeletFile = {"the socket of the kubelet",
+                                "kubelet-pod-resources: PATH of the socket in agent.yaml",
+                                "a hostPath volume of its folder (chart: agent.pods.kubelet)"};
+constexpr Grant kRuntimeFile = {"the socket of the container runtime",
+                                "cri-socket: PATH of the socket in agent.yaml",
+                                "a hostPath volume of the socket (chart: agent.pods.runtime)"};
 
 // The part of the machine that the features concern.
 struct Machine {
@@ -242,6 +254,27 @@ Feature Clock(const Machine& machine) {
   return Judge(machine.host.platform.Clock().status(), kClock);
 }
 
+Feature JudgeSocket(const Status& status, const Grant& file) {
+  if (status.code() == Code::kNotFound) return Missing(file, status.message());
+  const Feature feature = Judge(status, kPodSocket);
+  if (feature.state != State::kNotNeeded) return feature;
+  return {.name = {}, .use = {}, .state = State::kFails, .reason = feature.reason};
+}
+
+Feature DevicesOfPods(const Machine& machine) {
+  const host::Pods* const pods = machine.host.pods;
+  if (pods == nullptr || pods->sockets().kubelet.empty())
+    return NotNeeded("not asked: kubelet-pod-resources is not set");
+  return JudgeSocket(pods->OfKubelet().status(), kKubeletFile);
+}
+
+Feature NamesOfPods(const Machine& machine) {
+  const host::Pods* const pods = machine.host.pods;
+  if (pods == nullptr || pods->sockets().runtime.empty())
+    return NotNeeded("not asked: cri-socket is not set");
+  return JudgeSocket(pods->OfRuntime().status(), kRuntimeFile);
+}
+
 struct Row {
   std::string_view name;
   std::string_view use;
@@ -263,6 +296,8 @@ constexpr Row kRows[] = {
     {"job environment", "NCCL and UCX variables of running jobs", JobEnvironment},
     {"debugfs", "DCQCN of mlx5, ECN of bnxt_re", DriverDebugFiles},
     {"clock", "clock synchronization", Clock},
+    {"kubelet", "devices of pods", DevicesOfPods},
+    {"container runtime", "names of pods", NamesOfPods},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "agents/host/netlink/dcb_netlink.h"
 #include "agents/host/netlink/rdma_netlink.h"
 #include "agents/host/platform.h"
+#include "agents/host/pods/pods.h"
 #include "agents/host/sysfs.h"
 #include "agents/host/verbs/verbs.h"
 
@@ -28,6 +29,7 @@ struct Host {
   AddressNetlink& addresses;
   Verbs& verbs;
   GpuManagement& gpu_management;
+  const Pods* pods = nullptr;  // nullptr: the agent may not ask for pods.
 };
 
 // Owner of the interfaces that a Host borrows.

@@ -21,6 +21,7 @@ Machine::Machine(Dir root, const MachineOptions& options)
   addresses_ = captured ? NoAddressNetlink() : OpenAddressNetlink();
   verbs_ = captured ? NoVerbs() : OpenVerbs();
   gpu_management_ = captured ? NoGpuManagement() : OpenGpuManagement();
+  pods_ = captured ? nullptr : options.pods;
 }
 
 Host Machine::host() {
@@ -34,7 +35,8 @@ Host Machine::host() {
           .lldp = *lldp_,
           .addresses = *addresses_,
           .verbs = *verbs_,
-          .gpu_management = *gpu_management_};
+          .gpu_management = *gpu_management_,
+          .pods = pods_};
 }
 
 }  // namespace fabric::host

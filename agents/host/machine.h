@@ -9,9 +9,10 @@
 namespace fabric::host {
 
 struct MachineOptions {
-  Duration lldp_patience{};  // See OpenLldp().
-  bool ask_lldpd = true;     // False when lldpd serves another network namespace
-  int lldp_socket = -1;      // See OpenLldp().
+  Duration lldp_patience{};    // See OpenLldp().
+  bool ask_lldpd = true;       // False when lldpd serves another network namespace
+  int lldp_socket = -1;        // See OpenLldp().
+  const Pods* pods = nullptr;  // Borrowed; see Host. Not used with a captured tree.
 };
 
 class Machine final : public HostOwner {
@@ -36,6 +37,7 @@ class Machine final : public HostOwner {
   std::unique_ptr<AddressNetlink> addresses_;
   std::unique_ptr<Verbs> verbs_;
   std::unique_ptr<GpuManagement> gpu_management_;
+  const Pods* pods_ = nullptr;
 };
 
 }  // namespace fabric::host

@@ -168,6 +168,44 @@ Table GpuTable(const v1::NodeSnapshot& snapshot) {
   return table;
 }
 
+// "ml/train-0", or the UID when the agent may not ask for the name.
+std::string PodCell(const v1::RdmaProcess& process) {
+  if (!process.has_pod_name()) return Cell(process.pod_uid());
+  return Format("{}/{}", process.pod_namespace(), process.pod_name());
+}
+
+std::string Words(const google::protobuf::RepeatedPtrField<std::string>& words) {
+  return Cell(Join({words.begin(), words.end()}, " "));
+}
+
+Table ProcessTable(const v1::NodeSnapshot& snapshot) {
+  Table table{.title = "RDMA processes",
+              .columns = {{.title = "PROCESS"},
+                          {.title = "PID", .right_aligned = true},
+                          {.title = "COUNT", .right_aligned = true},
+                          {.title = "POD"},
+                          {.title = "DEVICES"}},
+              .empty_note = "No RDMA processes."};
+  for (const v1::RdmaProcess& process : snapshot.rdma_processes())
+    table.rows.push_back({Cell(process.name()), Format("{}", process.pid()),
+                          Format("{}", process.processes()), PodCell(process),
+                          Words(process.rdma_devices())});
+  return table;
+}
+
+Table PodTable(const v1::NodeSnapshot& snapshot) {
+  Table table{.title = "Pods with devices or RDMA processes",
+              .columns = {{.title = "POD"}, {.title = "RESOURCE"}, {.title = "DEVICES"}},
+              .empty_note = "No pods."};
+  for (const v1::KubernetesPod& pod : snapshot.pods()) {
+    const std::string name = Format("{}/{}", pod.namespace_(), pod.name());
+    for (const v1::PodDevices& devices : pod.devices())
+      table.rows.push_back({name, Cell(devices.resource()), Words(devices.ids())});
+    if (pod.devices().empty()) table.rows.push_back({name, Cell(""), Cell("")});
+  }
+  return table;
+}
+
 Table GapTable(const v1::NodeSnapshot& snapshot) {
   Table table{.title = "Gaps: values that could not be read",
               .columns = {{.title = "INSPECTOR"},
@@ -193,6 +231,8 @@ Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
   output.tables.push_back(GidTable(snapshot));
   output.tables.push_back(NetdevTable(snapshot));
   output.tables.push_back(GpuTable(snapshot));
+  if (!snapshot.rdma_processes().empty()) output.tables.push_back(ProcessTable(snapshot));
+  if (!snapshot.pods().empty()) output.tables.push_back(PodTable(snapshot));
   output.tables.push_back(GapTable(snapshot));
   output.after = CoverageLines(response.coverage());
   output.names.push_back(response.summary().name());
@@ -204,7 +244,7 @@ Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command node = {
     .path = "node",
-    .summary = "Show the ports, settings and gaps of a node.",
+    .summary = "Show the ports, settings, processes and gaps of a node.",
     .description =
         "-o wide adds the GID tables, addresses, drivers and firmware; -o json and yaml "
         "print the complete snapshot with counters. Gaps are values that the agent could not read. "

@@ -314,6 +314,24 @@ class TestChart(TestKubernetes):
                       container["volumeMounts"])
         self.assertIn(scratch, pod["volumes"])
 
+    def test_values_let_the_agent_ask_for_pods(self):
+        sockets = {"kubelet": "/var/lib/kubelet/pod-resources/kubelet.sock",
+                   "runtime": "/run/containerd/containerd.sock"}
+        self.assertNotIn("cri-socket", self.settings("fabric-agent"))
+        self.objects = self.chart.objects({"agent": {"hostPID": True, "pods": sockets}})
+        self.test_mounts_are_of_volumes()
+        settings = self.settings("fabric-agent")
+        self.assertEqual(settings["kubelet-pod-resources"], sockets["kubelet"])
+        self.assertEqual(settings["cri-socket"], sockets["runtime"])
+        pod = self.pods()["fabric-agent"]
+        mounts = {mount["mountPath"]: mount for mount in pod["containers"][0]["volumeMounts"]}
+        paths = {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"]
+                 if "hostPath" in volume}
+        for path in ("/var/lib/kubelet/pod-resources", "/run/containerd"):
+            self.assertTrue(mounts[path]["readOnly"])
+            self.assertEqual(paths[mounts[path]["name"]], path)
+        self.assertEqual(mounts["/run/containerd"]["mountPropagation"], "HostToContainer")
+
     def test_monitoring_names_the_ports_and_the_jobs_of_the_alerts(self):
         objects = by_name(self.chart.objects(chart.MONITORED))
         for name, port in (("fabricd", "health"), ("fabric-agent", "metrics")):

@@ -156,6 +156,9 @@ class TestPackages(DeployTest):
         # The unit forbids what only drop-ins permit, and the agent says so.
         container.await_output(("journalctl", "-u", "fabric-agent", "-o", "cat"),
                                r"clock \(clock synchronization\) needs adjtimex")
+        # A shell of root has other permissions.
+        container.await_output(("fabric-agent", "doctor", "--unit"),
+                               r"at its start, \d+ s ago(.|\n)*\nclock +clock sync\w+ +missing")
         container.await_output(("fabricctl", "findings", "--node", ",".join(NODES), "-o", "name"),
                                r"\S")
         # The journal has the levels of the lines.

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The systemd units are valid, restricted, and match the programs that they start."""
 
+import json
 import os
 import re
 import shlex
 import shutil
 import socket
 import subprocess
+import time
 
 from deploytest import BIN, DEPLOY, ROOT, DeployTest, main
 
@@ -14,7 +16,7 @@ UNITS = {"fabricd": "fabricd.service", "fabric-agent": "fabric-agent.service"}
 # Of 10, as systemd-analyze security counts. The agent needs the kernel log, packet sockets and
 # devices.
 EXPOSURE_MAX = {"fabricd": 1.5, "fabric-agent": 2.5}
-DROP_INS = ("deep", "nvidia", "amd", "clock", "umad")
+DROP_INS = ("deep", "nvidia", "amd", "clock", "umad", "pods")
 
 
 def unit_text(name):
@@ -79,7 +81,11 @@ class TestSystemd(DeployTest):
 
     def test_doctor_names_files_that_are_installed(self):
         text = (ROOT / "agents/doctor/doctor.cc").read_text()
+        text = re.sub(r'"\s+"', "", text)
         named = set(re.findall(r"/usr/share/fabricd/systemd/(\S+)", text))
+        mentioned = set(re.findall(r"[\w-]+\.(?:conf|rules)\b", text)) & {
+            path.name for path in (DEPLOY / "systemd").iterdir()}
+        self.assertEqual(named, mentioned, "a grant without the command that installs the file")
         self.assertIn("fabric-agent-nvidia.conf", named)
         installed = re.findall(r"deploy/systemd/(\S+)", (ROOT / "CMakeLists.txt").read_text())
         for name in named:
@@ -114,9 +120,11 @@ class TestSystemd(DeployTest):
         # Without capset the agent cannot give up CAP_NET_RAW.
         self.assertIn("syslog capset", values(text, "SystemCallFilter"))
         page = (DEPLOY.parent / "docs" / "OPERATIONS.md").read_text()
-        deep = (DEPLOY / "systemd" / "fabric-agent-deep.conf").read_text()
+        deep, pods = ((DEPLOY / "systemd" / f"fabric-agent-{name}.conf").read_text()
+                      for name in ("deep", "pods"))
         for capability in " ".join([*values(text, "AmbientCapabilities"),
-                                    *values(deep, "AmbientCapabilities")]).split():
+                                    *values(deep, "AmbientCapabilities"),
+                                    *values(pods, "AmbientCapabilities")]).split():
             self.assertIn(f"| `{capability}` |", page, "docs/OPERATIONS.md explains it")
 
     def test_programs_accept_the_settings(self):
@@ -177,6 +185,31 @@ class TestSystemd(DeployTest):
         text = unit_text("fabricd")
         state = re.search(r"--state (\S+)", values(text, "ExecStart")[0])[1]
         self.assertTrue(state.startswith(f"/var/lib/{values(text, 'StateDirectory')[0]}/"), state)
+
+    def test_the_agent_can_write_what_doctor_reads(self):
+        """fabric-agent doctor --unit, for all users."""
+        text = unit_text("fabric-agent")
+        self.assertEqual(["fabric-agent"], values(text, "RuntimeDirectory"))
+        self.assertEqual(["0755"], values(text, "RuntimeDirectoryMode"))
+        self.assertIn('"/run/fabric-agent/doctor.json"',
+                      (ROOT / "agents/doctor/unit_report.h").read_text())
+
+    def test_a_started_agent_writes_what_its_permissions_are(self):
+        folder = self.folder()
+        words = ["run", "--no-controller", "--interval=100ms"]
+        with subprocess.Popen([self.program("fabric-agent"), *words], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL,
+                              env=dict(os.environ, RUNTIME_DIRECTORY=str(folder))) as agent:
+            try:
+                deadline = time.monotonic() + 30
+                while not (folder / "doctor.json").exists() and time.monotonic() < deadline:
+                    time.sleep(0.1)
+            finally:
+                agent.terminate()
+        written = json.loads((folder / "doctor.json").read_text())
+        self.assertIn("verbs", [row["feature"] for row in written["features"]])
+        self.assertRegex(written["examined_at"], r"^\d{4}-\d\d-\d\dT")
+        self.assertEqual((folder / "doctor.json").stat().st_mode & 0o777, 0o644)
 
     def test_a_configuration_error_causes_no_restart(self):
         for name in UNITS:

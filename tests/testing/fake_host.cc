@@ -206,7 +206,8 @@ host::Host FakeHost::host() {
           .lldp = lldp,
           .addresses = addresses,
           .verbs = verbs,
-          .gpu_management = gpu_management};
+          .gpu_management = gpu_management,
+          .pods = pods};
 }
 
 }  // namespace fabric::testing

@@ -164,6 +164,7 @@ struct FakeHost {
   FakeAddressNetlink addresses;
   FakePortVerbs verbs;
   FakeGpuManagement gpu_management;
+  const host::Pods* pods = nullptr;
 };
 
 }  // namespace fabric::testing

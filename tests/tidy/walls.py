@@ -49,7 +49,7 @@ WALLS = (
 OWN = ("base/", "proto/", "fabric/v1/", "subnet/", "nccl/", "agents/", "daemon/", "ctl/",
        "tests/")
 GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/(api|rpc)/\w+\.pb\.h$"
-                       r"|opentelemetry/proto/[\w/]+\.pb\.h$")
+                       r"|opentelemetry/proto/[\w/]+\.pb\.h$|kubernetes/\w+(\.grpc)?\.pb\.h$")
 
 QUIET = ("proto/", "subnet/", "nccl/", "agents/host/", "agents/inspect/", "agents/counters/",
          "daemon/store/", "ctl/") + _PURE

@@ -78,6 +78,15 @@ Result<JobTarget> FindPod(const Dir& root, const std::string& uid) {
   return OfPid(root, found);
 }
 
+Result<std::string> UidOfPod(const std::vector<host::Pod>& pods, std::string_view name) {
+  const auto at = std::find_if(pods.begin(), pods.end(), [&](const host::Pod& pod) {
+    return pod.name_space + "/" + pod.name == name;
+  });
+  if (at != pods.end()) return at->uid;
+  return Status(Code::kNotFound, Format("no pod {} on this machine; the container runtime lists {}",
+                                        Quoted(name), Plural(pods.size(), "pod")));
+}
+
 Result<v1::NodeSnapshot> InspectJob(const Host& host, const JobTarget& target,
                                     const InspectOptions& options) {
   const auto look = [&](const Host& inside) {

@@ -83,6 +83,14 @@ struct DeviceRules {
   bool program = false;
 };
 
+void NamePod(const JobTarget& target, v1::JobView& job) {
+  for (const host::Pod& pod : target.pods) {
+    if (pod.uid != job.pod_uid()) continue;
+    job.set_pod_namespace(pod.name_space);
+    job.set_pod_name(pod.name);
+  }
+}
+
 DeviceRules ReadCgroup(const Host& host, const std::string& text, v1::JobView& job) {
   const std::optional<std::string> unified = PathOfController(text, "");
   const std::optional<std::string> rdma = PathOfController(text, "rdma");
@@ -196,6 +204,7 @@ void AddJobView(const Host& host, const JobTarget& target, v1::NodeSnapshot& sna
   DeviceRules rules;
   if (const auto text = Read(host, target, "cgroup", snapshot))
     rules = ReadCgroup(host, *text, job);
+  if (job.has_pod_uid()) NamePod(target, job);
   std::optional<Credentials> who;
   if (const auto text = Read(host, target, "status", snapshot)) {
     const Result<Credentials> parsed = ParseCredentials(*text);

@@ -17,6 +17,7 @@ struct JobTarget {
   std::string namespace_path;        // Below the root: "proc/4242/ns/net", "run/netns/blue"
   std::optional<std::uint64_t> network_namespace;  // Inode; absent when not readable
   std::optional<bool> own;                         // Not the caller's namespace
+  std::vector<host::Pod> pods = {};  // Those of this machine, for the name of the job's pod
 };
 
 // `netns`: a PID, a name from `ip netns`, or the path of a namespace file. NOT_FOUND for an unknown
@@ -26,6 +27,9 @@ Result<JobTarget> FindJob(const Dir& root, const std::string& netns);
 // A process of the pod with this UID, by its cgroup path; prefers processes outside the container
 // that holds the pod's namespaces. NOT_FOUND without a process of that pod.
 Result<JobTarget> FindPod(const Dir& root, const std::string& uid);
+
+// The UID of "NAMESPACE/NAME" in `pods`. NOT_FOUND when no pod has this name.
+Result<std::string> UidOfPod(const std::vector<host::Pod>& pods, std::string_view name);
 
 // Fills in `job` from the process's files in proc/ and from the snapshot, which was taken in the
 // job's network namespace. Unreadable data becomes gaps of "job_view".

@@ -109,7 +109,8 @@ std::string Report(const v1::NodeSnapshot& snapshot) {
                      FunctionsText(snapshot) + PortsText(snapshot) + LosslessText(snapshot) +
                      GidsText(snapshot) + NetdevsText(snapshot) + StacksText(snapshot) +
                      PciText(snapshot) + HostText(snapshot) + LldpText(snapshot) +
-                     KernelLogText(snapshot) + FurtherSections(snapshot) + GapsText(snapshot);
+                     KernelLogText(snapshot) + ProcessesText(snapshot) + FurtherSections(snapshot) +
+                     GapsText(snapshot);
   text.pop_back();  // The blank line after the last section.
   return text;
 }

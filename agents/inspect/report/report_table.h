@@ -76,5 +76,7 @@ std::string LldpText(const v1::NodeSnapshot& snapshot);
 std::string HostText(const v1::NodeSnapshot& snapshot);  // Host, modules, sysctls
 std::string KernelLogText(const v1::NodeSnapshot& snapshot);
 std::string JobText(const v1::NodeSnapshot& snapshot);  // Empty without a job
+// Processes that use RDMA, and pods. Empty without both
+std::string ProcessesText(const v1::NodeSnapshot& snapshot);
 
 }  // namespace fabric::inspect

@@ -9,8 +9,14 @@
 namespace fabric::rules {
 namespace {
 
-std::string JobName(std::uint32_t pid, const std::string& process) {
-  return process.empty() ? Format("job {}", pid) : Format("job {} ({})", pid, process);
+// `of`: a JobView or an RdmaProcess
+template <class T>
+std::string JobName(const T& of, const std::string& process) {
+  std::vector<std::string> words;
+  if (!process.empty()) words.push_back(process);
+  if (of.has_pod_name()) words.push_back(Format("pod {}/{}", of.pod_namespace(), of.pod_name()));
+  return words.empty() ? Format("job {}", of.pid())
+                       : Format("job {} ({})", of.pid(), Join(words, ", "));
 }
 
 // The list of devices of the library that reads `variable`; empty: none.
@@ -35,7 +41,7 @@ std::vector<Job> JobsOf(const fleet::NodeView& node) {
   std::vector<Job> jobs;
   if (snapshot.has_job()) {
     const v1::JobView& job = snapshot.job();
-    jobs.push_back({.name = JobName(job.pid(), job.process()),
+    jobs.push_back({.name = JobName(job, job.process()),
                     .pid = job.pid(),
                     .variables = &job.variables(),
                     .libraries = &job.libraries(),
@@ -43,7 +49,7 @@ std::vector<Job> JobsOf(const fleet::NodeView& node) {
   }
   for (const v1::RdmaProcess& process : snapshot.rdma_processes())
     if (!snapshot.has_job() || process.pid() != snapshot.job().pid())
-      jobs.push_back({.name = JobName(process.pid(), process.name()),
+      jobs.push_back({.name = JobName(process, process.name()),
                       .pid = process.pid(),
                       .variables = &process.variables(),
                       .libraries = &process.libraries(),

@@ -16,7 +16,7 @@ namespace fabric::rules {
 
 // Borrows from the snapshot.
 struct Job {
-  std::string name;  // "job 4711 (python3)"
+  std::string name;  // "job 4711 (python3, pod ml/train-0)"
   std::uint32_t pid = 0;
   const google::protobuf::RepeatedPtrField<v1::JobVariable>* variables = nullptr;
   const google::protobuf::RepeatedPtrField<v1::JobLibrary>* libraries = nullptr;

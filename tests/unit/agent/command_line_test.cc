@@ -61,7 +61,9 @@ TEST(CommandLine, WhatCannotBeMeantIsOneLineThatNamesIt) {
            {{"inspect", "--lldp-wait", "601"}, "--lldp-wait: expected at most 600, saw '601'"},
            {{"inspect", "-o", "xml"}, "xml"},
            {{"inspect", "--netns", ""}, "--netns: expected PID|NAME|FILE, saw ''"},
-           {{"inspect", "--pod", ""}, "--pod: expected UID, saw ''"},
+           {{"inspect", "--pod", ""}, "--pod: expected UID|NAMESPACE/NAME, saw ''"},
+           {{"inspect", "--pod", "ml/train-0"},
+            "--cri-socket: expected a socket, because --pod 'ml/train-0' is a name, saw none"},
            {{"inspect", "--root"}, "--root"}}) {
     const auto line = Parse(words);
     ASSERT_FALSE(line.ok());

@@ -23,6 +23,14 @@ TEST(AgentSettings, NeedAControllerOrTheWordThatThereIsNone) {
   EXPECT_EQ(both.message(), "expected either --controller or --no-controller, saw both");
 }
 
+TEST(AgentSettings, SocketsOfPodsArePaths) {
+  EXPECT_EQ(Checked({"--no-controller", "--cri-socket", "/run/x.sock", "--kubelet-pod-resources",
+                     "unix:///run/y.sock"}),
+            Status());
+  EXPECT_EQ(Checked({"--no-controller", "--cri-socket", "localhost:1"}).message(),
+            "--cri-socket: expected the path of a Unix socket, saw 'localhost:1'");
+}
+
 TEST(AgentSettings, OnlyTheLogLevelChangesWithoutARestart) {
   const auto load = [](const std::vector<const char*>& arguments) {
     return *Settings::Load(AgentSettings(), arguments);

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "agents/doctor/unit_report.h"
 #include "tests/testing/fake_host.h"
 #include "tests/testing/temp_tree.h"
 
@@ -16,6 +17,15 @@ using testing::FakeHost;
 using ::testing::HasSubstr;
 
 const Status kDenied(Code::kPermissionDenied, "Operation not permitted");
+
+class AskedPods final : public host::Pods {
+ public:
+  Result<std::vector<host::Pod>> OfKubelet() const override { return answer; }
+  Result<std::vector<host::Pod>> OfRuntime() const override { return answer; }
+  const host::PodSockets& sockets() const override { return paths; }
+  Result<std::vector<host::Pod>> answer = std::vector<host::Pod>();
+  host::PodSockets paths = {.kubelet = "/k.sock", .runtime = "/r.sock"};
+};
 
 // A machine with one mlx5 device, which permits everything.
 class Doctor : public ::testing::Test {
@@ -58,6 +68,8 @@ class Doctor : public ::testing::Test {
 };
 
 TEST_F(Doctor, AllFeaturesWorkWithAllPermissions) {
+  const AskedPods pods;
+  host_->pods = &pods;
   for (const Feature& feature : Examine(host_->host(), privileges_))
     if (feature.name != "PCI registers") {
       EXPECT_EQ(feature.state, State::kWorks) << feature.name << ": " << feature.reason;
@@ -121,6 +133,24 @@ TEST_F(Doctor, AContainerWithoutTheHostsProcessesNeedsHostPid) {
   ExpectMissing("job environment", "the PID namespace of the host");
 }
 
+TEST_F(Doctor, PodsNeedTheirSocketsWhenTheyAreSet) {
+  EXPECT_EQ(Of("kubelet").state, State::kNotNeeded);
+  EXPECT_EQ(Of("container runtime").state, State::kNotNeeded);
+  AskedPods pods;
+  host_->pods = &pods;
+  EXPECT_EQ(Of("kubelet").state, State::kWorks);
+  EXPECT_EQ(Of("container runtime").state, State::kWorks);
+  pods.answer = kDenied;
+  ExpectMissing("kubelet", "CAP_DAC_OVERRIDE, for the socket");
+  pods.answer = Status(Code::kNotFound, "/k.sock: No such file or directory");
+  ExpectMissing("kubelet", "the socket of the kubelet");
+  ExpectMissing("container runtime", "the socket of the container runtime");
+  for (const Code code : {Code::kUnimplemented, Code::kDeadlineExceeded}) {
+    pods.answer = Status(code, "no");
+    EXPECT_EQ(Of("kubelet").state, State::kFails);
+  }
+}
+
 TEST_F(Doctor, AnEmptyFolderIsNotDebugfs) {
   const auto root = host::Dir::Open(tree_.path());
   ASSERT_TRUE(root.ok());
@@ -173,6 +203,37 @@ TEST_F(Doctor, TextAndJsonHaveTheLinesThatGrant) {
               ::testing::Contains(HasSubstr("needs CAP_NET_ADMIN: Operation not permitted")));
 }
 
+TEST_F(Doctor, TheReportOfAUnitHasItsAgeAndItsExitStatus) {
+  const auto at = [](int seconds) {
+    return WallTime(std::chrono::seconds(1'795'000'000 + seconds));
+  };
+  const std::string path = tree_.path() + "/doctor.json";
+  EXPECT_EQ(ReadUnitReport(path, at(0)).status().code(), Code::kNotFound);
+  EXPECT_THAT(ReadUnitReport(path, at(0)).status().message(),
+              HasSubstr("the unit fabric-agent does not run"));
+  host_->ethtool.module_status = kDenied;
+  const auto features = Examine(host_->host(), privileges_);
+  ASSERT_EQ(WriteUnitReport(tree_.path(), features, privileges_, at(0)), Status());
+  const auto report = ReadUnitReport(path, at(185));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_THAT(report->text, ::testing::StartsWith("Found by the unit fabric-agent at its start, "
+                                                  "3 min ago (2026-11-18T"));
+  EXPECT_THAT(report->text, HasSubstr(Text(features, privileges_)));
+  EXPECT_THAT(report->json, HasSubstr("\"permission\": \"CAP_NET_ADMIN\""));
+  EXPECT_THAT(report->json, HasSubstr("\"age_s\": 185"));
+  EXPECT_EQ(report->exit_status, 1);
+}
+
+TEST_F(Doctor, AReportOfAnotherFormatIsAnError) {
+  for (const char* text : {"", "[]", "{", R"({"features": [], "text": 1})",
+                           R"({"features": [], "text": "x", "examined_at": "now"})"}) {
+    tree_.File("doctor.json", text);
+    const Status status = ReadUnitReport(tree_.path() + "/doctor.json", {}).status();
+    EXPECT_EQ(status.code(), Code::kDataLoss) << text;
+    EXPECT_THAT(status.message(), HasSubstr("doctor.json: expected a report of fabric-agent"));
+  }
+}
+
 // This machine, whatever it permits: the answer is complete, and nothing is changed.
 TEST(DoctorOfThisMachine, AnswersEachFeature) {
   const auto root = host::Dir::Open("/");
@@ -180,7 +241,7 @@ TEST(DoctorOfThisMachine, AnswersEachFeature) {
   const host::Privileges privileges = host::ReadPrivileges(*root);
   const testing::TempTree tree;
   FakeHost host(tree.path());
-  EXPECT_EQ(Examine(host.host(), privileges).size(), 14u);
+  EXPECT_EQ(Examine(host.host(), privileges).size(), 16u);
 }
 
 }  // namespace

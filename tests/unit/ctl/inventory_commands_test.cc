@@ -111,6 +111,22 @@ TEST(Node, ShowsPortsSettingsAndGaps) {
   EXPECT_TRUE(MatchesGolden("ctl/node_wide", RunWords("node n1 -o wide", controller).out));
 }
 
+TEST(Node, ShowsProcessesThatUseRdmaAndTheirPods) {
+  FakeController controller;
+  controller.Answer<v1::GetNodeResponse>() = FromText<v1::GetNodeResponse>(
+      R"({"summary": {"name": "n1"}, "snapshot": {
+           "rdma_processes": [
+             {"name": "train", "pid": 77, "processes": 8, "rdma_devices": ["mlx5_0", "mlx5_1"],
+              "pod_uid": "0c1d", "pod_namespace": "ml", "pod_name": "train-0"},
+             {"name": "web", "pid": 78, "processes": 1, "pod_uid": "0c1e"}],
+           "pods": [{"namespace": "ml", "name": "train-0",
+                     "devices": [{"resource": "rdma/hca", "ids": ["1", "2"]}]}]}})");
+  const std::string out = RunWords("node n1", controller).out;
+  EXPECT_THAT(out, HasSubstr("train     77      8  ml/train-0  mlx5_0 mlx5_1\n"));
+  EXPECT_THAT(out, HasSubstr("web       78      1  0c1e        -\n"));
+  EXPECT_THAT(out, HasSubstr("ml/train-0  rdma/hca  1 2\n"));
+}
+
 TEST(Node, ThatDoesNotExistIsTheControllersAnswer) {
   FakeController controller;
   controller.failure = Status(Code::kNotFound, "unknown node 'n9'; did you mean 'n1'?");

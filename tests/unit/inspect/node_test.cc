@@ -152,7 +152,7 @@ TEST(Catalog, EveryInspectorHasANameAndASentence) {
                   "port_counters", "hw_counters", "pause_counters", "gpus", "pci_functions",
                   "gpu_nic_paths", "function_position", "peer_memory", "nvlinks", "host_facts",
                   "boot_time", "cpu_power", "interrupts", "sensors", "host_limits", "rdma_stack",
-                  "kernel_log", "time_sync", "lldp", "rdma_processes"));
+                  "kernel_log", "time_sync", "lldp", "rdma_processes", "pods"));
 }
 
 TEST(Catalog, ThePageSaysOfEachInspectorWhatItSaysOfItself) {

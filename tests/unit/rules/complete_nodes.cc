@@ -77,6 +77,15 @@ void Complete(v1::NodeSnapshot& node) {
   v1::JobView& job = *node.mutable_job();
   job.set_pid(4711);
   job.set_process("python3");
+  job.set_pod_namespace("ml");
+  job.set_pod_name("train-0");
+  v1::KubernetesPod& pod = *node.add_pods();
+  pod.set_namespace_("ml");
+  pod.set_name("train-0");
+  pod.set_uid("0c1d2e3f-4a5b-6c7d-8e9f-0a1b2c3d4e5f");
+  v1::PodDevices& devices = *pod.add_devices();
+  devices.set_resource("rdma/hca");
+  devices.add_ids("1");
   job.mutable_memlock()->set_unlimited(true);
   job.set_rdma_cgroup_limits("mlx5_0 hca_handle=max hca_object=max");
   job.set_environment_known(true);
@@ -253,6 +262,7 @@ std::vector<std::string> InspectorsOf(const std::string& field) {
       {"kernel_log", {"kernel_log"}},
       {"time_sync", {"time_sync"}},
       {"job", {"job_view", "rdma_processes"}},
+      {"pods", {"pods"}},
       {"routing", {"routing"}},
       {"ip_routes", {"routing"}},
   };

@@ -88,6 +88,11 @@ TEST(JobProcesses, AreJudgedLikeTheJob) {
   SetVariable(process, "NCCL_IB_GID_INDEX", "2");
   *nodes[0].add_rdma_processes() = process;
   EXPECT_THAT(TheFailure(nodes).title(), StartsWith("NCCL_IB_GID_INDEX=2 of job 99 (train.py)"));
+  for (v1::RdmaProcess& one : *nodes[0].mutable_rdma_processes()) {
+    one.set_pod_namespace("ml");
+    one.set_pod_name("train-0");
+  }
+  EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("of job 99 (train.py, pod ml/train-0)"));
 }
 
 TEST(JobRoceVersion, FailsForVersionOne) {
