@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/input.h"
 #include "base/log.h"
+#include "base/redaction.h"
 #include "base/text.h"
 #include "daemon/config.h"
 #include "daemon/custom/node_rules.h"
@@ -37,15 +38,41 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   return problems;
 }
 
+bool IsApplied(std::string_view setting) {
+  constexpr std::string_view kApplied[] = {"profile", "rules", "log-level", "webhooks", "syslog"};
+  return std::ranges::find(kApplied, setting) != std::end(kApplied);
+}
+
 // Settings that differ and that Reload() does not apply.
 std::vector<std::string> RestartNeeded(const Settings& before, const Settings& now) {
-  constexpr std::string_view kApplied[] = {"profile", "rules", "log-level", "webhooks", "syslog"};
   std::vector<std::string> names;
   for (const Settings::Entry& entry : now.entries())
-    if (before.All(entry.option->name) != entry.texts &&
-        std::ranges::find(kApplied, entry.option->name) == std::end(kApplied))
+    if (before.All(entry.option->name) != entry.texts && !IsApplied(entry.option->name))
       names.emplace_back(entry.option->name);
   return names;
+}
+
+v1::SettingSource SourceOf(Settings::Origin origin) {
+  switch (origin) {
+    case Settings::Origin::kDefault: return v1::SETTING_SOURCE_DEFAULT;
+    case Settings::Origin::kFile: return v1::SETTING_SOURCE_FILE;
+    case Settings::Origin::kCommandLine: return v1::SETTING_SOURCE_COMMAND_LINE;
+  }
+  return v1::SETTING_SOURCE_UNSPECIFIED;
+}
+
+v1::EffectiveSetting Shown(const Settings::Entry& entry) {
+  v1::EffectiveSetting setting;
+  setting.set_name(std::string(entry.option->name));
+  setting.set_source(SourceOf(entry.origin));
+  for (const std::string& text : entry.texts) {
+    const std::string shown = WithoutSecrets(text);
+    setting.set_redacted(setting.redacted() || shown != text);
+    setting.add_values(shown);
+  }
+  if (entry.texts.empty() && !DefaultOf(*entry.option).empty())
+    setting.add_values(DefaultOf(*entry.option));
+  return setting;
 }
 
 }  // namespace
@@ -71,7 +98,8 @@ Reloader::Reloader(std::vector<std::string> arguments, const Settings& settings,
     : arguments_(std::move(arguments)),
       started_(settings),
       receivers_of_(std::move(receivers_of)),
-      use_(std::move(use)) {}
+      use_(std::move(use)),
+      loaded_(settings) {}
 
 Result<Settings> Reloader::ReadSettings() const {
   std::vector<const char*> words;
@@ -102,6 +130,7 @@ Result<v1::ReloadResponse> Reloader::ReloadLocked(Moment now) {
     *response.add_restart_needed() = std::move(name);
   log::SetLevel(level);
   use_({.policy = std::move(policy), .receivers = std::move(receivers)}, now);
+  loaded_ = settings;
   log::Info("reloaded: profile {}, {} custom rules, log level {}",
             response.profile().empty() ? "none" : response.profile(), response.rules(),
             response.log_level());
@@ -140,18 +169,33 @@ Result<v1::ReloadResponse> Reloader::ApplyProfile(const v1::ApplyProfileRequest&
   return reloaded;
 }
 
+v1::EffectiveSettings Reloader::InUse() {
+  const MutexLock lock(mutex_);
+  v1::EffectiveSettings in_use;
+  // Both have one entry for each row of the same table.
+  for (std::size_t i = 0; i < started_.entries().size(); ++i) {
+    const Settings::Entry& start = started_.entries()[i];
+    *in_use.add_settings() = Shown(IsApplied(start.option->name) ? loaded_.entries()[i] : start);
+  }
+  return in_use;
+}
+
 std::optional<Status> Reloader::Answer(const google::protobuf::Message& request,
                                        google::protobuf::Message& response, Moment now) {
+  const auto fill = [&](auto answer) {
+    if (!answer.ok()) return answer.status();
+    if (response.GetDescriptor() != answer->GetDescriptor())
+      return Status(Code::kInternal, "expected a response of type " +
+                                         std::string(answer->GetDescriptor()->full_name()));
+    static_cast<std::decay_t<decltype(*answer)>&>(response) = *std::move(answer);
+    return Status();
+  };
   const auto* const descriptor = request.GetDescriptor();
-  const bool reload = descriptor == v1::ReloadRequest::descriptor();
-  if (!reload && descriptor != v1::ApplyProfileRequest::descriptor()) return std::nullopt;
-  auto reloaded = reload ? Reload(now)
-                         : ApplyProfile(static_cast<const v1::ApplyProfileRequest&>(request), now);
-  if (!reloaded.ok()) return reloaded.status();
-  if (response.GetDescriptor() != v1::ReloadResponse::descriptor())
-    return Status(Code::kInternal, "expected a response of type fabric.v1.ReloadResponse");
-  static_cast<v1::ReloadResponse&>(response) = *std::move(reloaded);
-  return Status();
+  if (descriptor == v1::GetSettingsRequest::descriptor())
+    return fill(Result<v1::EffectiveSettings>(InUse()));
+  if (descriptor == v1::ReloadRequest::descriptor()) return fill(Reload(now));
+  if (descriptor != v1::ApplyProfileRequest::descriptor()) return std::nullopt;
+  return fill(ApplyProfile(static_cast<const v1::ApplyProfileRequest&>(request), now));
 }
 
 }  // namespace fabric

@@ -40,7 +40,10 @@ class Reloader {
   // Checks the profile, replaces the file of the setting `profile`, and reloads.
   Result<v1::ReloadResponse> ApplyProfile(const v1::ApplyProfileRequest& request, Moment now);
 
-  // Answers the requests Reload and ApplyProfile. No value: another request.
+  // The settings in use, without secrets: those of the start, and those that Reload() applied.
+  v1::EffectiveSettings InUse();
+
+  // Answers the requests Reload, ApplyProfile and GetSettings. No value: another request.
   std::optional<Status> Answer(const google::protobuf::Message& request,
                                google::protobuf::Message& response, Moment now);
 
@@ -53,6 +56,7 @@ class Reloader {
   const ReceiversOf receivers_of_;
   const Use use_;
   Mutex mutex_;
+  Settings loaded_ GUARDED_BY(mutex_);  // By the last Reload()
 };
 
 }  // namespace fabric

@@ -6,13 +6,13 @@
 #include "base/atomic_file.h"
 #include "base/input.h"
 #include "base/lists.h"
+#include "base/redaction.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/host_list.h"
 #include "ctl/node_progress.h"
-#include "ctl/redaction.h"
 #include "ctl/render.h"
 #include "ctl/tar.h"
 #include "proto/json.h"
@@ -29,15 +29,16 @@ constexpr std::size_t kEventBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kAddedBytesMax = std::size_t{8} << 20;  // The end of each file
 constexpr std::size_t kAddedNameMax = 60;
 
-// fabricd returns neither: its settings and log can name files and addresses of its host.
+// fabricd returns no log lines. It returns its settings to administrators only.
 constexpr std::string_view kLocalParts =
-    "Settings and log lines are in the folder added/, if they were given with --add. To make them "
-    "on\nthe host of fabricd, with the file that its unit names:\n"
-    "  fabricd --config /etc/fabricd/fabricd.yaml --print-config > settings.txt\n"
+    "settings.json has the settings of fabricd, if the caller is an administrator. Log lines are "
+    "in the\nfolder added/, if they were given with --add. To make them on the host of fabricd:\n"
     "  journalctl -u fabricd --since -1h > fabricd-log.txt\n"
     "and on a node:\n"
     "  journalctl -u fabric-agent --since -1h > agent-log.txt\n"
-    "Then: fabricctl support-bundle --add settings.txt --add fabricd-log.txt --add agent-log.txt\n";
+    "Then: fabricctl support-bundle --add fabricd-log.txt --add agent-log.txt\n"
+    "Settings of a fabricd that does not answer:\n"
+    "  fabricd --config /etc/fabricd/fabricd.yaml --print-config > settings.txt\n";
 
 constexpr Option kSupportBundleOptions[] = {
     {.name = "out",
@@ -51,8 +52,7 @@ constexpr Option kSupportBundleOptions[] = {
     {.name = "add",
      .type = OptionType::kPath,
      .value = "FILE|-",
-     .doc = "Text file to add without its secrets: settings of fabricd (--print-config) or log "
-            "lines. The last 8 MiB of it.",
+     .doc = "Text file to add without its secrets, such as log lines. The last 8 MiB of it.",
      .repeated = true},
 };
 
@@ -180,6 +180,7 @@ void AddAllLists(Bundle& bundle) {
   bundle.AddList<v1::ListCertificatesResponse>("certificates.json", v1::ListCertificatesRequest());
   bundle.AddList<v1::ListNodeActionsResponse>("actions.json", v1::ListNodeActionsRequest());
   bundle.AddCall<v1::MeshStatus>("mesh.json", v1::GetMeshRequest());
+  bundle.AddCall<v1::EffectiveSettings>("settings.json", v1::GetSettingsRequest());
   bundle.AddEvents();
 }
 
@@ -221,15 +222,16 @@ extern const Command support_bundle = {
     .summary = "Write an archive with what a defect report needs.",
     .description =
         "The archive (tar) has nodes, devices, findings, silences, rules, campaigns, schedules, "
-        "subnets, certificates, actions, the mesh, the newest 5000 events, and snapshots of nodes, "
-        "as JSON. fabricd returns no keys and tokens, no settings and no log lines: about.txt has "
-        "the commands that print the settings and the log, and --add adds their output. Values of "
+        "subnets, certificates, actions, the mesh, the newest 5000 events, the settings of fabricd "
+        "(for administrators), and snapshots of nodes, as JSON. fabricd returns no keys, no tokens "
+        "and no log lines: about.txt has the commands that print the log, and --add adds their "
+        "output. Values of "
         "kernel parameters whose names contain key, pass, secret, token or auth are removed, and "
         "from added files tokens, private keys, passwords, and queries of URLs. A part that cannot "
         "be read is named in errors.txt.",
     .example =
         "fabricctl support-bundle --out bundle.tar --nodes n1,n2\n"
-        "fabricctl support-bundle --add settings.txt --add fabricd-log.txt",
+        "fabricctl support-bundle --add fabricd-log.txt",
     .options = kSupportBundleOptions,
     .run = RunSupportBundle,
 };

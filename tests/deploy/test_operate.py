@@ -182,6 +182,13 @@ class TestOperate(DeployTest):
         self.fabricctl(fleet, "node", "maintenance", "n1", "--end")
         self.assertNotIn("maintenance", self.fabricctl(fleet, "nodes"))
 
+    def test_settings_are_those_in_use(self):
+        fleet = self.start(config="flap-hold: 5m\n")
+        shown = self.fabricctl(fleet, "settings", "--changed")
+        self.assertRegex(shown, r"flap-hold +5m +file\n")
+        self.assertRegex(shown, r"grpc +127\.0\.0\.1:0 +command line\n")
+        self.assertNotIn("default", shown)
+
     def test_support_bundle_is_an_archive_without_secrets(self):
         """Secrets: keys, the bearer token of the caller, the URL and the secret of a webhook."""
         made = self.run_well(self.program("fabricctl"), "token", "create", "ci", "--role", "admin")
@@ -212,6 +219,10 @@ class TestOperate(DeployTest):
             for secret in secrets:
                 self.assertNotIn(secret, text, name)
         self.assertIn("iommu", texts[names.index("fabricd-bundle/nodes/n1.json")])
+        settings = json.loads(texts[names.index("fabricd-bundle/settings.json")])["settings"]
+        [state] = [one for one in settings if one["name"] == "state"]
+        self.assertEqual(state["source"], "SETTING_SOURCE_COMMAND_LINE")
+        self.assertEqual(state["values"], [f"{fleet.folder}/fabricd.db"])
 
     def hooks(self, address, *more, scheme="http"):
         folder = self.folder()

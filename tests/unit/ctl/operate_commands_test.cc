@@ -113,6 +113,19 @@ v1::ListDevicesResponse TwoLinks() {
       {"node": "n2", "device": "mlx5_0", "port": 1, "state": "PORT_STATE_DOWN"}]})");
 }
 
+TEST(Settings, AreShownWithTheirSources) {
+  FakeController controller;
+  controller.Answer<v1::EffectiveSettings>() = FromText<v1::EffectiveSettings>(
+      R"({"settings": [
+           {"name": "lease", "values": ["3s"], "source": "SETTING_SOURCE_DEFAULT"},
+           {"name": "state", "values": ["/s.db"], "source": "SETTING_SOURCE_COMMAND_LINE"}]})");
+  EXPECT_EQ(RunWords("settings", controller).out,
+            "SETTING  VALUE  SOURCE\n"
+            "lease    3s     default\n"
+            "state    /s.db  command line\n");
+  EXPECT_EQ(RunWords("settings --changed -o name", controller).out, "state\n");
+}
+
 TEST(TopologyGraph, DotHasAnEdgeForEachPortAndQuotesNames) {
   FakeController controller;
   controller.Answer<v1::ListDevicesResponse>() = TwoLinks();

@@ -30,11 +30,11 @@ TEST(SupportBundle, HasTheListsAndTheSnapshotsOfNodesWithFindings) {
   controller.Answer<v1::GetNodeResponse>() = FromText<v1::GetNodeResponse>(
       R"({"snapshot": {"host": {"kernel_command_line": "quiet rd.luks.key=hunter2 mlx=1"}}})");
   const Said said = RunWords("support-bundle --out " + tree.path() + "/b.tar", controller);
-  EXPECT_THAT(said.out, HasSubstr("/b.tar: 15 files, 1 snapshot."));
+  EXPECT_THAT(said.out, HasSubstr("/b.tar: 16 files, 1 snapshot."));
   std::ifstream file(tree.path() + "/b.tar");
   const std::string tar((std::istreambuf_iterator<char>(file)), {});
-  for (const char* name :
-       {"fabricd-bundle/findings.json", "fabricd-bundle/nodes/n1.json", "fabricd-bundle/mesh.json"})
+  for (const char* name : {"fabricd-bundle/findings.json", "fabricd-bundle/nodes/n1.json",
+                           "fabricd-bundle/mesh.json", "fabricd-bundle/settings.json"})
     EXPECT_THAT(tar, HasSubstr(name));
   EXPECT_THAT(tar, HasSubstr("quiet rd.luks.key=(removed) mlx=1"));
   EXPECT_THAT(tar, ::testing::Not(HasSubstr("hunter2")));

@@ -1,11 +1,11 @@
-#include "ctl/redaction.h"
+#include "base/redaction.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <tuple>
 
-namespace fabric::ctl {
+namespace fabric {
 namespace {
 
 const std::string kToken = "fabric_" + std::string(43, 'Q');
@@ -63,4 +63,4 @@ TEST(Redaction, OfTheKernelGoesByNames) {
 }
 
 }  // namespace
-}  // namespace fabric::ctl
+}  // namespace fabric

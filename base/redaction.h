@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabric::ctl {
+namespace fabric {
 
 // Replaces by "(removed)": tokens of fabricd, JSON Web Tokens, words after Bearer, private keys in
 // PEM, passwords and queries of URLs, and values of names that contain password, passphrase,
@@ -17,4 +17,4 @@ std::string WithoutSecrets(std::string_view text);
 // pass, secret, token or auth.
 std::string WithoutSecretParameters(std::string_view line);
 
-}  // namespace fabric::ctl
+}  // namespace fabric

@@ -1,4 +1,4 @@
-#include "ctl/redaction.h"
+#include "base/redaction.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace fabric::ctl {
+namespace fabric {
 namespace {
 
 constexpr std::string_view kRemoved = "(removed)";
@@ -183,4 +183,4 @@ std::string WithoutSecretParameters(std::string_view line) {
   return out;
 }
 
-}  // namespace fabric::ctl
+}  // namespace fabric
