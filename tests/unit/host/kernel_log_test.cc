@@ -130,7 +130,9 @@ constexpr WriterCase kWriterCases[] = {
     {"AMD-Vi: Completion-Wait loop timed out", "iommu"},
     {"DMAR: VT-d detected Invalidation Time-out Error: SID 0", "iommu"},
     {"bond0: (slave ens1f0np0): link status definitely down, disabling slave", "bond"},
-    {"watchdog: BUG: soft lockup - CPU#3 stuck for 22s!", ""},
+    {"watchdog: BUG: soft lockup - CPU#3 stuck for 22s!", "host"},
+    {"neighbour: arp_cache: neighbor table overflow!", "net"},
+    {"ice 0000:b1:00.0: Firmware recovery mode detected. Limiting functionality.", "ice"},
     {"EXT4-fs error (device sda1): ext4_lookup", ""},
 };
 
