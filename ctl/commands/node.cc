@@ -174,7 +174,7 @@ std::string PodCell(const v1::RdmaProcess& process) {
   return Format("{}/{}", process.pod_namespace(), process.pod_name());
 }
 
-std::string Words(const google::protobuf::RepeatedPtrField<std::string>& words) {
+std::string JoinedWords(const google::protobuf::RepeatedPtrField<std::string>& words) {
   return Cell(Join({words.begin(), words.end()}, " "));
 }
 
@@ -189,7 +189,7 @@ Table ProcessTable(const v1::NodeSnapshot& snapshot) {
   for (const v1::RdmaProcess& process : snapshot.rdma_processes())
     table.rows.push_back({Cell(process.name()), Format("{}", process.pid()),
                           Format("{}", process.processes()), PodCell(process),
-                          Words(process.rdma_devices())});
+                          JoinedWords(process.rdma_devices())});
   return table;
 }
 
@@ -200,7 +200,7 @@ Table PodTable(const v1::NodeSnapshot& snapshot) {
   for (const v1::KubernetesPod& pod : snapshot.pods()) {
     const std::string name = Format("{}/{}", pod.namespace_(), pod.name());
     for (const v1::PodDevices& devices : pod.devices())
-      table.rows.push_back({name, Cell(devices.resource()), Words(devices.ids())});
+      table.rows.push_back({name, Cell(devices.resource()), JoinedWords(devices.ids())});
     if (pod.devices().empty()) table.rows.push_back({name, Cell(""), Cell("")});
   }
   return table;

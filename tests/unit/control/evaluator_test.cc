@@ -17,12 +17,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t kNodes = 200;
+constexpr std::uint32_t kNodesWithPeers = 200;
 
 class EvaluatorTest : public ::testing::Test {
  protected:
   EvaluatorTest() : store_(*store::OpenSqlite(":memory:")), outbox_(*store_, bus_) {
-    for (std::uint32_t n = 1; n <= kNodes; ++n) Report(n, 9000);
+    for (std::uint32_t n = 1; n <= kNodesWithPeers; ++n) Report(n, 9000);
   }
 
   void Report(std::uint32_t number, std::uint32_t mtu) {

@@ -1,4 +1,5 @@
 // The commands nodes, node, devices and version.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -9,6 +10,7 @@ namespace fabric::ctl {
 namespace {
 
 using fabric::testing::MatchesGolden;
+using ::testing::HasSubstr;
 
 FakeController TwoNodesOneLost() {
   FakeController controller;
