@@ -83,13 +83,14 @@ TEST_F(SiteAccessTest, LimitsOfRolesAreASetting) {
   Set("role-limits", "viewer.per-second=1,viewer.in-flight=0");
   access::Caller caller;
   caller.address = "127.0.0.1:1";
-  const auto site = Open();
+  auto site = Open();
   const auto principal = site->gate().Admit(caller, {"test", {v1::ROLE_VIEWER}});
   ASSERT_TRUE(principal.ok());
   int good = 0;
   while (good < 1'000 && site->gate().Begin(*principal).ok()) ++good;
   EXPECT_LT(good, 1'000);
   EXPECT_EQ(site->gate().counts().limited, 1u);
+  site.reset();
   Set("role-limits", "viewer.per-hour=1");
   EXPECT_THAT(Refusal(), HasSubstr("role-limits: expected ROLE.LIMIT=NUMBER"));
 }

@@ -29,7 +29,8 @@ class SettingsInUse : public ::testing::Test {
         [](const Reloader::Loaded&, Moment) {});
   }
   v1::EffectiveSetting Of(const std::string& name) {
-    for (const v1::EffectiveSetting& setting : reloader_->InUse().settings())
+    const v1::EffectiveSettings all = reloader_->InUse();
+    for (const v1::EffectiveSetting& setting : all.settings())
       if (setting.name() == name) return setting;
     ADD_FAILURE() << name;
     return {};

@@ -56,6 +56,10 @@ class Scenario {
     const v1::Campaign last = world_.Finish(Start());
     EXPECT_EQ(last.probes_ok(), last.probes_planned()) << "all is well again";
     world_.agents.Advance(1s + LifecycleOptions().flap_hold);  // Many of them flap.
+    // Blame left out the ports with open findings: only now a campaign shows that they are well.
+    const v1::Campaign shows = world_.Finish(Start());
+    EXPECT_EQ(shows.probes_ok(), shows.probes_planned());
+    world_.agents.Advance(1s + LifecycleOptions().flap_hold);
     EXPECT_THAT(world_.OpenFindings(), IsEmpty());
   }
 

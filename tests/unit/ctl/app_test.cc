@@ -39,7 +39,7 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
        "expected one of status, diagnose, nodes, node, diff, devices, port, ibdev2netdev, "
        "top, topology, nccl-env, findings, finding, silence, remedy, rules, validate, check, "
        "explain, "
-       "profile, probe, schedule, matrix, certify, mesh, backup, reload, support-bundle, "
+       "profile, probe, schedule, matrix, certify, mesh, backup, reload, settings, support-bundle, "
        "whoami, login, token, join-token, join-request, join-certificates, audit, pki, "
        "events, completion, config, explain-log, subnet, version; see fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
