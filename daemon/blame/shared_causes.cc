@@ -164,7 +164,9 @@ void SearchRun::JoinUplinksOf(const Component& spine) {
 void SearchRun::AddSharedCauses(const Component& component, std::vector<Candidate>& candidates) {
   const auto causes = shared_causes_.find(component);
   if (causes == shared_causes_.end()) return;
-  for (const auto& [hypothesis, log_odds] : causes->second) {
+  for (const auto& cause : causes->second) {
+    const Hypothesis& hypothesis = cause.hypothesis;
+    const double log_odds = cause.log_odds;
     const auto same =
         std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
           return candidate.hypothesis.component == hypothesis.component;
