@@ -174,7 +174,7 @@ bool EndsAll(Code code) {
          code == Code::kUnauthenticated || code == Code::kCancelled;
 }
 
-// Whether the name stands in the text as a word.
+// True if the text contains the name as a whole word.
 bool Mentions(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1))
     if ((at == 0 || !PartOfName(text[at - 1])) &&

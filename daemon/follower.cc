@@ -152,7 +152,8 @@ Status Follower::Call(const api::CallContext& context,
     return Refuse(context, method,
                   failure.ok() ? "; it has not read the state yet"
                                : "; it cannot read the state: " + failure.message());
-  Status status = Answer(*copy, failure, context, method, request, response);
+  Status status =
+      api::Caught([&] { return Answer(*copy, failure, context, method, request, response); });
   Give(*copy);
   return status;
 }

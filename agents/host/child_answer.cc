@@ -17,6 +17,7 @@ namespace fabric::host {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(30);
+constexpr std::size_t kAnswerMax = std::size_t{64} << 20;
 
 void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -42,6 +43,8 @@ Result<std::string> ReadAll(int fd) {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return FromErrno(errno, "reading the answer");
     if (size == 0) return text;
+    if (text.size() + static_cast<std::size_t>(size) > kAnswerMax)
+      return Status(Code::kResourceExhausted, "expected an answer of at most 64 MiB, saw more");
     text.append(buffer.data(), static_cast<std::size_t>(size));
   }
 }

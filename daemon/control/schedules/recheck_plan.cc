@@ -111,7 +111,7 @@ std::uint32_t PingsFor(const Selection& chosen, std::size_t partners) {
   return static_cast<std::uint32_t>(std::clamp<double>(each, kPingsMin, kPingsMax));
 }
 
-// At most as many messages as our own probe: a recheck is short.
+// A recheck is short: it sends no more messages than fabricd does by default.
 void LimitIterations(v1::ProbeSpec& spec) {
   google::protobuf::Message& kind =
       *v1::ProbeSpec::GetReflection()->MutableMessage(&spec, ProbeArmOf(spec));

@@ -80,6 +80,7 @@ bool HasNoLink(const fleet::NodeView& node, const v1::KernelLogLine& line) {
 
 bool IsOfRdmaCard(const fleet::NodeView& node, const v1::KernelLogLine& line) {
   const std::string_view card = NamedCard(node, line);
+  if (card.empty()) return false;
   return std::any_of(node.ports.begin(), node.ports.end(), [&](const fleet::PortView& port) {
     return CardOf(port.device->pci_address()) == card;
   });

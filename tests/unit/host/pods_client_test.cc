@@ -100,7 +100,7 @@ TEST_F(PodsOfKubernetes, HaveTheDevicesThatTheKubeletLists) {
   Start();
   const auto pods = Open()->OfKubelet();
   ASSERT_TRUE(pods.ok()) << pods.status().message();
-  ASSERT_EQ(pods->size(), 1U) << "one without a namespace is no pod";
+  ASSERT_EQ(pods->size(), 1U) << "an entry without a namespace is left out";
   EXPECT_EQ((*pods)[0].name_space, "ml");
   EXPECT_EQ((*pods)[0].name, "train-0");
   ASSERT_EQ((*pods)[0].devices.size(), 2U);

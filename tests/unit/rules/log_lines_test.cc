@@ -152,6 +152,17 @@ TEST(LogLines, OfAModuleDoNotMatterWhereTheCardHasALink) {
   EXPECT_THAT(RulesOf(entries[0], Card::kOfLine), IsEmpty());
 }
 
+// Software RDMA has no card either.
+TEST(LogLines, OfAModuleThatNameNoCardAreNotAboutPortsWithoutACard) {
+  auto nodes = Nodes(1, testing::RxeNode);
+  v1::KernelLogLine& line = testing::Logged(nodes[0], "ice", "The module is incompatible", 1);
+  line.clear_pci_address();
+  line.set_device("eno7");
+  for (const std::uint32_t rail : {0U, 1U}) testing::LinkDown(nodes[0], rail);
+  for (const v1::Finding& finding : Judge(nodes).findings)
+    EXPECT_NE(finding.rule(), "log_no_module_faults");
+}
+
 TEST(LogLines, OfFailedDevicesGiveAFinding) {
   std::size_t judged = 0;
   for (const LoggedLine& line : LinesWithCauses()) {
