@@ -83,8 +83,9 @@ class TestPortable(DeployTest):
             self.assertIn("0.1.0", self.run_well(program(name), words))
         with Fleet(outside, program) as fleet:
             fleet.add("n1", "roce_connectx6dx")
-            text = self.run_well(program("fabricctl"), "--controller", fleet.grpc, "nodes")
-            self.assertRegex(text, r"n1 +connected")
+            nodes = lambda: self.run_well(  # noqa: E731
+                program("fabricctl"), "--controller", fleet.grpc, "nodes")
+            fleet.wait(lambda: re.search(r"n1 +connected", nodes()), "n1 is connected")
             process, _ = fleet.agents["n1"]
             self.assertEqual(pathlib.Path(f"/proc/{process.pid}/comm").read_text(),
                              "fabric-agent\n")

@@ -5,11 +5,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
 namespace fabric::testing {
 
 RawClient::RawClient(std::uint16_t port) {
   fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval patience{.tv_sec = 10, .tv_usec = 0};
+  const timeval patience{.tv_sec = 60, .tv_usec = 0};
   setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
   sockaddr_in address{};
@@ -39,7 +44,14 @@ std::string RawClient::ReadUntil(std::string_view text) {
   while (text.empty() || seen_.find(text) == seen_.npos) {
     char bytes[4096];
     const ssize_t got = recv(fd_, bytes, sizeof(bytes), 0);
-    if (got <= 0) break;
+    if (got <= 0) {
+      const bool open = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+      if (open || !text.empty())
+        ADD_FAILURE() << (open ? "nothing more came in time" : "the other end closed")
+                      << "; expected " << (text.empty() ? "the end" : text) << ", seen: "
+                      << seen_.substr(seen_.size() - std::min<std::size_t>(seen_.size(), 500));
+      break;
+    }
     seen_.append(bytes, static_cast<std::size_t>(got));
   }
   return seen_;

@@ -17,9 +17,10 @@ class RawClient {
 
   // False when the other end has closed.
   bool Send(std::string_view bytes);
-  // Appends what comes until `text` has come, the other end closes, or ten seconds are over;
-  // returns all that has come so far.
+  // Appends what comes until `text` has come; returns all that has come so far. The test fails if
+  // the other end closes first, or if a minute passes without a byte.
   std::string ReadUntil(std::string_view text);
+  // Until the other end closes.
   std::string ReadToEnd() { return ReadUntil({}); }
 
  private:
