@@ -14,12 +14,12 @@ std::uint32_t Below(Random& random, std::uint32_t end) {
 
 namespace {
 
-constexpr std::uint32_t kRails = 4;
+constexpr std::uint32_t kRandomRails = 4;
 
 // What a fault does to a random port, or to the node.
-using Fault = void (*)(v1::NodeSnapshot&, std::uint32_t rail, Random&);
+using RandomFault = void (*)(v1::NodeSnapshot&, std::uint32_t rail, Random&);
 
-constexpr Fault kFaults[] = {
+constexpr RandomFault kRandomFaults[] = {
     [](v1::NodeSnapshot& node, std::uint32_t rail, Random& random) {
       testing::SetMtu(node, rail, Below(random, 2) == 0 ? 1500 : 4096);
     },
@@ -75,7 +75,7 @@ constexpr Fault kFaults[] = {
     },
     [](v1::NodeSnapshot& node, std::uint32_t, Random&) { node.mutable_gpu_nic_paths()->Clear(); },
     [](v1::NodeSnapshot& node, std::uint32_t rail, Random&) {
-      if (node.rdma_devices_size() < static_cast<int>(kRails)) return;
+      if (node.rdma_devices_size() < static_cast<int>(kRandomRails)) return;
       node.mutable_rdma_devices()->DeleteSubrange(static_cast<int>(rail), 1);  // Shifts the rails
     },
     [](v1::NodeSnapshot& node, std::uint32_t rail, Random&) {
@@ -86,7 +86,7 @@ constexpr Fault kFaults[] = {
 // The same on all ports, of this node and of those that draw the same: what has one cause.
 void BreakAll(v1::NodeSnapshot& node, Random& random) {
   constexpr std::size_t kOfPort = 3;  // The first ones
-  const Fault fault = kFaults[Below(random, kOfPort)];
+  const RandomFault fault = kRandomFaults[Below(random, kOfPort)];
   const Random drawn(Below(random, 2));
   for (int rail = 0; rail < node.rdma_devices_size(); ++rail) {
     Random same = drawn;
@@ -101,7 +101,7 @@ void Wire(v1::NodeSnapshot& node, std::uint32_t number, Random& random) {
   for (std::uint32_t rail = 0; rail < static_cast<std::uint32_t>(node.rdma_devices_size());
        ++rail) {
     const std::uint32_t meant = crossed && rail < 2 ? 1 - rail : rail;
-    const std::uint32_t plugged = Below(random, 10) == 0 ? Below(random, kRails) : meant;
+    const std::uint32_t plugged = Below(random, 10) == 0 ? Below(random, kRandomRails) : meant;
     const std::uint32_t unit = Below(random, 20) == 0 ? 0 : number % 2;
     v1::LldpNeighbor& heard =
         testing::Hear(node, rail, Format("leaf{}-{}", unit, plugged),
@@ -115,7 +115,7 @@ void Wire(v1::NodeSnapshot& node, std::uint32_t number, Random& random) {
 }  // namespace
 
 v1::NodeSnapshot RandomNode(std::uint32_t number, Random& random) {
-  const testing::NodeOptions options = {.number = number, .rails = kRails};
+  const testing::NodeOptions options = {.number = number, .rails = kRandomRails};
   v1::NodeSnapshot node;
   const std::uint32_t kind = Below(random, 10);
   if (kind == 0)
@@ -128,7 +128,7 @@ v1::NodeSnapshot RandomNode(std::uint32_t number, Random& random) {
     node = testing::RoceNode(options);
   node.mutable_taken_at()->set_seconds(Below(random, 1'000'000));
   for (std::uint32_t faults = Below(random, 3); faults > 0; --faults)
-    kFaults[Below(random, std::size(kFaults))](node, Below(random, 2), random);
+    kRandomFaults[Below(random, std::size(kRandomFaults))](node, Below(random, 2), random);
   if (Below(random, 3) == 0) BreakAll(node, random);
   if (Below(random, 4) != 0) Wire(node, number, random);
   return node;
