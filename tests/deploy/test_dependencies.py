@@ -51,7 +51,7 @@ class TestDependencies(DeployTest):
 
     def test_an_unknown_group_is_an_error(self):
         done = subprocess.run([DEPLOY / "install-dependencies", "biuld"], capture_output=True,
-                              text=True, timeout=20, check=False)
+                              text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("'biuld'", done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1)
@@ -74,7 +74,7 @@ class TestDependencies(DeployTest):
 
         def run():
             done = subprocess.run([here / "deploy/install-dependencies", "npm"], text=True,
-                                  capture_output=True, timeout=20, check=False, env=environment)
+                                  capture_output=True, timeout=60, check=False, env=environment)
             self.assertEqual((done.returncode, done.stdout), (0, ""))
             return done.stderr.splitlines()
         return here, folders, run

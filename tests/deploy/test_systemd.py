@@ -215,7 +215,7 @@ class TestSystemd(DeployTest):
         for name in UNITS:
             with self.subTest(name):
                 done = subprocess.run([self.program(name), *(["run"] if "agent" in name else []),
-                                       "--no-such-setting=1"], capture_output=True, timeout=20,
+                                       "--no-such-setting=1"], capture_output=True, timeout=60,
                                       check=False)
                 prevented = values(unit_text(name), "RestartPreventExitStatus")
                 self.assertEqual(prevented, [str(done.returncode)])

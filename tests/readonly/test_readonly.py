@@ -184,7 +184,7 @@ class TestReadOnly(unittest.TestCase):
                     break
             place = said[-1].split()[-1]
             time.sleep(2.2)  # Ticks and checks
-            with urllib.request.urlopen(f"http://{place}/metrics", timeout=10) as page:
+            with urllib.request.urlopen(f"http://{place}/metrics", timeout=60) as page:
                 self.assertIn(b"fabric_agent_", page.read())
             said += agent.stderr.readlines()
         self.assertNotIn("only_reads:", "".join(said))

@@ -38,9 +38,9 @@ class HighAvailability(HaWorld):
         self.assertEqual(status, 503)
         self.assertIn(f"this controller does not lead: the leader is {self.a.grpc}", answer)
         with self.assertRaises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(self.b.health + "/readyz", timeout=10)
+            urllib.request.urlopen(self.b.health + "/readyz", timeout=60)
         self.assertEqual(refused.exception.code, 503)
-        with urllib.request.urlopen(self.b.health + "/livez", timeout=10) as alive:
+        with urllib.request.urlopen(self.b.health + "/livez", timeout=60) as alive:
             self.assertEqual(alive.status, 200)
         for addresses, good in ((f"{self.b.grpc},{self.a.grpc}", True), (self.b.grpc, False)):
             done = subprocess.run([program("fabricctl"), "--controller", addresses, "nodes"],
@@ -52,7 +52,7 @@ class HighAvailability(HaWorld):
 
     def read(self, controller, path):
         """(answer, warning, age of the state)"""
-        with urllib.request.urlopen(controller.rest + path, timeout=10) as answer:
+        with urllib.request.urlopen(controller.rest + path, timeout=60) as answer:
             return (json.load(answer), answer.headers.get("Fabric-Warning", ""),
                     int(answer.headers.get("Fabric-State-Age-Seconds", "-1")))
 
@@ -239,7 +239,7 @@ class HighAvailability(HaWorld):
             status, answer = self.a.call(path, body, 30)
             self.assertNotEqual(status, 200, f"{path}: {answer}")
         self.assertRegex(self.a.warning(), r"has not confirmed for \d+ s that this controller")
-        with urllib.request.urlopen(self.a.health + "/readyz", timeout=10) as ready:
+        with urllib.request.urlopen(self.a.health + "/readyz", timeout=60) as ready:
             self.assertIn(b"degraded: ", ready.read())
         for addresses, warned in ((self.a.grpc, True), (self.both, False)):
             done = subprocess.run([program("fabricctl"), "--controller", addresses, "nodes"],

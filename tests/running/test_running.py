@@ -38,7 +38,7 @@ LAST = 'fabric_port_received_bytes_total{device="mlx5_8",port="1"}'
 
 
 def fetch(url):
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return answer.read().decode()
 
 

@@ -174,7 +174,7 @@ class TlsTest(TlsWorld):
         host, port = self.bound["grpc"].rsplit(":", 1)
         preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
         try:
-            with socket.create_connection((host, int(port)), timeout=10) as plain, \
+            with socket.create_connection((host, int(port)), timeout=30) as plain, \
                     context.wrap_socket(plain, server_hostname=host, session=session) as tls:
                 tls.sendall(preface)
                 return bool(tls.recv(64)), tls.session_reused, tls.session
@@ -189,7 +189,7 @@ class TlsTest(TlsWorld):
                 done = subprocess.run(
                     [tls_world.BIN / "fabricd", f"--{setting}={address}",
                      f"--state={self.folder}/s.db"],
-                    text=True, capture_output=True, timeout=20, check=False)
+                    text=True, capture_output=True, timeout=60, check=False)
                 self.assertEqual(done.returncode, 2)
                 [line] = [line for line in done.stderr.splitlines() if line.startswith("fabricd: ")]
                 self.assertIn(f"--{setting}: expected a loopback address, because TLS is not "
@@ -211,13 +211,13 @@ class TlsTest(TlsWorld):
             with self.subTest(words):
                 done = subprocess.run(
                     [tls_world.BIN / "fabricd", f"--state={self.folder}/s.db", *words],
-                    text=True, capture_output=True, timeout=20, check=False)
+                    text=True, capture_output=True, timeout=60, check=False)
                 self.assertEqual(done.returncode, status)
                 self.assertIn(message, done.stderr)
         # Status 1: systemd starts the agent again, and the files can be there then.
         done = subprocess.run([tls_world.BIN / "fabric-agent", "run", "--controller=127.0.0.1:1",
                                "--tls-cert=/nowhere/cert.pem", "--tls-key=k", "--tls-ca=c"],
-                              text=True, capture_output=True, timeout=20, check=False)
+                              text=True, capture_output=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("TLS: /nowhere/cert.pem: No such file or directory", done.stderr)
 

@@ -100,7 +100,7 @@ class TlsWorld(unittest.TestCase):
         done = subprocess.run(
             ["openssl", "s_client", "-connect", self.bound[listener], "-alpn", "h2,http/1.1",
              "-CAfile", self.pki / "ca.pem", "-verify_return_error", *words],
-            input=b"", capture_output=True, timeout=20, check=False)
+            input=b"", capture_output=True, timeout=60, check=False)
         text = (done.stdout + done.stderr).decode(errors="replace")
         return "New, TLSv1.3" in text, text
 

@@ -14,7 +14,7 @@
 namespace fabric::agent {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(20);  // For what must come
+constexpr auto kPatience = std::chrono::seconds(60);  // For what must come
 
 // A queue that tests wait on.
 template <class T>

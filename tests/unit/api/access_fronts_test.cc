@@ -178,7 +178,7 @@ TEST_F(AccessFronts, WatchersEndWhenTheirTokenIsRevoked) {
   grpc::ClientContext revoked, unaffected;
   AddToken(revoked, "admin");
   revoked.set_deadline(
-      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(20, GPR_TIMESPAN)));
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(120, GPR_TIMESPAN)));
   const auto reader = stub_->WatchEvents(&revoked, {});
   reader->WaitForInitialMetadata();
   const auto other = stub_->WatchEvents(&unaffected, {});
@@ -193,7 +193,7 @@ TEST_F(AccessFronts, WatchersEndWhenTheirTokenIsRevoked) {
   }
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
   page.ReadToEnd();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(19));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(110));
   unaffected.TryCancel();
   while (other->Read(&event)) {
   }

@@ -38,7 +38,7 @@ v1::Event PortEvent(const std::string& node) {
   return event;
 }
 
-std::shared_ptr<grpc::Channel> ChannelTo(const GrpcFront& front) {
+auto ChannelTo(const GrpcFront& front) {
   return grpc::CreateChannel(ToString(front.address()), grpc::InsecureChannelCredentials());
 }
 
@@ -63,8 +63,7 @@ class GrpcFrontTest : public ::testing::Test {
 };
 
 // The status of HealthCheckResponse (grpc.health.v1) for the whole server, as field 1 in bytes.
-std::string HealthOf(const std::shared_ptr<grpc::Channel>& channel) {
-  grpc::GenericStub stub(channel);
+std::string HealthOf(grpc::GenericStub stub) {
   grpc::ClientContext context;
   const grpc::Slice empty;
   const grpc::ByteBuffer request(&empty, 1);
@@ -80,9 +79,9 @@ std::string HealthOf(const std::shared_ptr<grpc::Channel>& channel) {
 }
 
 TEST_F(GrpcFrontTest, TheHealthServiceAnswersWithReadiness) {
-  EXPECT_EQ(HealthOf(ChannelTo(*front_)), "\x08\x02") << "NOT_SERVING";
+  EXPECT_EQ(HealthOf(grpc::GenericStub(ChannelTo(*front_))), "\x08\x02") << "NOT_SERVING";
   front_->SetServing(true);
-  EXPECT_EQ(HealthOf(ChannelTo(*front_)), "\x08\x01");
+  EXPECT_EQ(HealthOf(grpc::GenericStub(ChannelTo(*front_))), "\x08\x01");
 }
 
 TEST_F(GrpcFrontTest, UnaryCallsGoByDescriptor) {
@@ -159,7 +158,7 @@ TEST_F(GrpcFrontTest, CallsThatNoCallerAwaitsDoNoWork) {
   EXPECT_EQ(second.get(), grpc::StatusCode::CANCELLED);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(call_with_deadline(), grpc::StatusCode::DEADLINE_EXCEEDED);
   // No thread of the service is needed for this. The server reads it after the cancellations.
-  EXPECT_EQ(HealthOf(channel), "\x08\x02");
+  EXPECT_EQ(HealthOf(grpc::GenericStub(channel)), "\x08\x02");
   auto third = std::async(std::launch::async, [&] { return call(last); });
   api.Open();
   for (auto& one : busy) EXPECT_EQ(one.get(), grpc::StatusCode::OK);

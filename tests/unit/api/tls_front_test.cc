@@ -42,8 +42,8 @@ const CertificateSubject kServer = {.common_name = "fabricd",
                                     .addresses = {"127.0.0.1"},
                                     .server = true};
 
-gpr_timespec In20Seconds() {
-  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(20, GPR_TIMESPAN));
+gpr_timespec InAMinute() {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(60, GPR_TIMESPAN));
 }
 
 CertificateSubject Spiffe(const std::string& role, const std::string& name) {
@@ -125,7 +125,7 @@ class TlsFrontTest : public ::testing::Test {
     const auto stub = v1::AgentLink::NewStub(
         grpc::CreateCustomChannel(ToString(front_->address()), credentials, arguments));
     grpc::ClientContext context;
-    context.set_deadline(In20Seconds());
+    context.set_deadline(InAMinute());
     const auto stream = stub->Connect(&context);
     v1::AgentMessage hello;
     hello.mutable_hello()->mutable_node()->set_name(node);
@@ -211,7 +211,7 @@ TEST_F(TlsFrontTest, ARevocationEndsTheSession) {
   stay_ = true;
   const TlsMaterial client = Client(Spiffe("node", "n1"));
   grpc::ClientContext context;
-  context.set_deadline(In20Seconds());
+  context.set_deadline(InAMinute());
   const auto stub = v1::AgentLink::NewStub(
       grpc::CreateChannel(ToString(front_->address()), tls::MakeChannelCredentials(client)));
   const auto stream = stub->Connect(&context);

@@ -74,7 +74,7 @@ bool ReceivesOnNewThread(int socket, const Fd& sender) {
     const auto lldp = OpenLldp({}, nullptr, socket);
     const std::vector<std::string> netdevs = {"lo"};
     if (!lldp->Neighbors(netdevs).ok() || !SendOnLoopback(sender)) return;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!received && std::chrono::steady_clock::now() < until)
       received = lldp->Neighbors(netdevs)->neighbors.size() == 1;
   }).join();

@@ -40,7 +40,7 @@ class OidcKeysTest : public ::testing::Test {
   template <class Condition>
   void Await(Condition condition) {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, 20s, condition));
+    EXPECT_TRUE(changed_.wait_for(lock, 60s, condition));
   }
 
   const testing::IssuerKey a_ = testing::IssuerKey::Ec();

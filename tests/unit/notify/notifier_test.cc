@@ -39,7 +39,7 @@ class Got {
   }
   std::vector<std::string> Await(std::size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(30), [&] { return texts_.size() >= count; });
+    changed_.wait_for(lock, std::chrono::seconds(60), [&] { return texts_.size() >= count; });
     return texts_;
   }
 
