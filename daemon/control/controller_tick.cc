@@ -68,7 +68,10 @@ void Controller::Tick(Moment now) {
   turn(TurnKind::kTickCertificates, [&]() REQUIRES(mutex_) {
     // Certificates need all findings of an evaluation.
     if (!state_->findings.busy() && !state_->evaluator.collecting())
-      state_->certificates.Tick(state_->evaluator.changed(), now);
+      state_->certificates.Tick(
+          {.nodes = state_->evaluator.changed(),
+           .located = state_->located.changed() || state_->evaluator.reported_changed()},
+          now);
   });
   turn(TurnKind::kTickNumbers, [&]() REQUIRES(mutex_) { UpdateNumbers(now); });
   turn(TurnKind::kTickStore, [&]() REQUIRES(mutex_) { state_->outbox.store().Tick(now); });

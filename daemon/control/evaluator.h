@@ -64,6 +64,8 @@ class Evaluator {
   bool Advance(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
   // Verdicts of an evaluation are not with the findings yet.
   bool collecting() const { return engine_->collecting(); }
+  // What campaigns, the mesh and files report has changed since the last evaluation.
+  bool reported_changed() const { return reported_changed_; }
   // All verdicts on the fleet as it is now: does what Advance has left. Updates `findings` only
   // when settled. The view must end in a turn.
   rules::EvaluationView EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings,

@@ -274,7 +274,7 @@ void Certificates::Take(const std::string& campaign, const v1::PairResult& resul
     known.running->work.Take(result);
 }
 
-void Certificates::Tick(const std::set<std::string>& unjudged, Moment now) {
+void Certificates::Tick(const Unjudged& unjudged, Moment now) {
   const std::set<std::uint64_t> waiting = waiting_;
   for (const std::uint64_t number : waiting) {
     Known& known = known_.at(number);
@@ -288,12 +288,14 @@ void Certificates::Tick(const std::set<std::string>& unjudged, Moment now) {
       if (sources_.campaigns.Runs(campaign)) continue;
     }
     if (TestMemory(number, now)) continue;
+    // Its campaign can show that a fault is repaired, whose finding is open until an evaluation.
+    if (unjudged.located && now.steady < running.deadline) continue;
     const auto& nodes = certificate.request().nodes();
     const bool judged = std::none_of(nodes.begin(), nodes.end(), [&](const std::string& node) {
-      return unjudged.contains(node);
+      return unjudged.nodes.contains(node);
     });
     if (!judged && now.steady < running.probing_until) continue;
-    Issue(known, unjudged, now);
+    Issue(known, unjudged.nodes, now);
     running_.erase(certificate.campaign());
     running_.erase(certificate.gpu_campaign());
     waiting_.erase(number);

@@ -66,9 +66,13 @@ class Certificates {
   std::vector<v1::Certificate> List(const std::string& before, std::size_t max) const;
 
   void Take(const std::string& campaign, const v1::PairResult& result);
-  // Issues certificates that are ready. `unjudged`: nodes with changes that the rules have not
-  // evaluated yet.
-  void Tick(const std::set<std::string>& unjudged, Moment now);
+  // What the rules have not evaluated yet.
+  struct Unjudged {
+    const std::set<std::string>& nodes;  // Nodes with changes
+    bool located;                        // Faults that campaigns located, or do not locate any more
+  };
+  // Issues certificates that are ready.
+  void Tick(const Unjudged& unjudged, Moment now);
 
  private:
   struct Running {

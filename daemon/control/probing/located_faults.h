@@ -52,6 +52,7 @@ class LocatedFaults {
   // The node has left the fleet.
   void OnRemoved(const std::string& node);
 
+  bool changed() const { return changed_; }
   // True once after a change.
   bool TakeChanged() { return std::exchange(changed_, false); }
   std::vector<v1::Finding> All() const;

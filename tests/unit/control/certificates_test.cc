@@ -396,6 +396,44 @@ TEST(Certificates, AreDoneInTimeWhateverTheAgentsDo) {
     EXPECT_EQ(node.verdict(), v1::VERDICT_UNKNOWN) << node.DebugString();
 }
 
+// The campaign of a certificate refutes a fault that an earlier one located. In a large fleet nodes
+// report all the time, so the last evaluation was a moment ago.
+TEST(Certificates, PassAfterARepairAtAnyTimeOfTheLastEvaluation) {
+  ControlWorld world(Signing());
+  // Without GPU: no campaign of their memory follows.
+  for (const v1::NodeSnapshot& node : testing::Nodes(5, testing::RoceNode, {.gpu = false}))
+    ASSERT_TRUE(world.agents.Connect(node).ok());
+  bool broken = true;
+  world.agents.SetPath([&](const v1::ProbeAssignment& probe, v1::ProbeResult& result) {
+    if (!broken || (probe.local().node() != "n2" && probe.remote().node() != "n2")) return;
+    result = {};
+    result.set_status(v1::PROBE_STATUS_FAILED);
+    result.set_reason("transport retry counter exceeded");
+  });
+  v1::NodeSnapshot busy = testing::RoceNode({.number = 5, .gpu = false});
+  const auto step = [&](std::uint32_t number) {
+    testing::SetMtu(busy, 0, 4200 + number % 2);
+    EXPECT_TRUE(world.agents.SendSnapshot(busy).ok());
+    world.agents.Advance(100ms);
+  };
+  for (std::uint32_t phase = 0; phase < 2; ++phase) {
+    broken = true;
+    EXPECT_EQ(Of(Finish(world, Nodes(4)).certificate(), "n2").verdict(), v1::VERDICT_FAIL);
+    world.agents.Advance(1s);
+    EXPECT_THAT(world.OpenFindings(), Contains(StartsWith("probe_blame")));
+    broken = false;
+    for (std::uint32_t before = 0; before < 10 + phase; ++before) step(before);
+    const auto started = Start(world, Nodes(4));
+    ASSERT_TRUE(started.ok()) << started.status().message();
+    v1::Certificate certificate;
+    for (std::uint32_t n = 0; n < 300 && certificate.state() != v1::CERTIFICATE_STATE_DONE; ++n) {
+      step(n);
+      certificate = Get(world, started->id())->certificate();
+    }
+    EXPECT_EQ(Of(certificate, "n2").verdict(), v1::VERDICT_PASS) << certificate.DebugString();
+  }
+}
+
 TEST(Certificates, OfOneNodeSayThatItWasAlone) {
   ControlWorld world(Signing());
   world.ConnectNodes(3);
