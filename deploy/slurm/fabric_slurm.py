@@ -17,6 +17,7 @@ import sys
 import syslog
 import time
 
+import slurm_partners
 from slurm_actions import Actions
 from slurm_failure import Failure
 from slurm_settings import SETTINGS, read_settings
@@ -294,9 +295,15 @@ def resume(scheduler):
         log(f"no node to resume: {left} of resumes-per-hour are left")
         return 0
     partitions = set.union(*(node.partitions for node in wanted))
-    partners = sorted(name for name, node in nodes.items()
-                      if node.state == "idle" and node.partitions & partitions)
-    names = [node.name for node in wanted] + partners[:scheduler.settings["partners"]]
+    names = [node.name for node in wanted]
+    if count := scheduler.settings["partners"]:
+        idle = [name for name, node in nodes.items()
+                if node.state == "idle" and node.partitions & partitions]
+        names += slurm_partners.pick(names, idle, slurm_partners.connected(scheduler.fabricctl),
+                                     count)
+        if len(names) == 1:
+            log(f"not resumed {names[0]}: no idle node of its partitions is connected to fabricd")
+            return 0
     _, path, certificate = scheduler.certify(",".join(names), 0)
     verdicts = {node["name"]: node["verdict"] for node in certificate["nodes"]}
     fcntl.flock(scheduler.lock, fcntl.LOCK_EX)

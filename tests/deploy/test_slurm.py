@@ -1,71 +1,25 @@
 #!/usr/bin/env python3
 """The Slurm programs: limits as tables, and a real slurmctld with 16 slurmd.
 
-Certificates that fail are those of a real fabricd with agents on captured machines. Certificates
-that pass come from a program in place of `fabricctl certify`, because this machine has no fabric.
-All else is real: slurmctld, slurmd, scontrol, and fabric-agent with fabricctl check.
+Certificates come from a program in place of `fabricctl certify`; test_slurm_certificates.py has
+those of a real fabricd. All else is real: slurmctld, slurmd, scontrol, and fabric-agent with
+fabricctl check.
 """
 
-import getpass
 import json
-import os
 import pathlib
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
-import time
 
 from deploytest import DEPLOY, ROOT, DeployTest, main
 from fleet import Fleet
+from slurmcluster import NODES, SlurmTest, free_ports
 
 sys.path.insert(0, str(DEPLOY / "slurm"))
 import fabric_slurm  # pylint: disable=wrong-import-position
-
-NODES = 16
-TOOLS = ("slurmctld", "slurmd", "munged", "scontrol", "sinfo", "sbatch", "squeue")
-SLURM_CONF = """ClusterName=t
-SlurmctldHost=localhost(127.0.0.1)
-SlurmctldPort={port}
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge/sock,cred_expire=5
-CredType=cred/munge
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool/%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-SelectType=select/linear
-SchedulerParameters=sched_interval=1,bf_interval=2
-ReturnToService=2
-MpiDefault=none
-{more}
-"""
-# In place of `fabricctl certify`: the nodes of the file "bad" fail.
-CERTIFY = """#!/usr/bin/env python3
-import base64, json, os, subprocess, sys
-if sys.argv[1] != "certify":
-    os.execv({fabricctl!r}, sys.argv)
-given = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-names = subprocess.run([{scontrol!r}, "show", "hostnames", given["--nodes"]], text=True,
-                       stdout=subprocess.PIPE, check=True).stdout.split()
-bad = open({bad!r}).read().split()
-nodes = [{{"name": name, "verdict": "VERDICT_FAIL", "reasons": ["port mlx5_1/1 is slow"]}}
-         if name in bad else {{"name": name, "verdict": "VERDICT_PASS"}} for name in names]
-text = json.dumps({{"id": "cert-1", "nodes": nodes}}).encode()
-payload = base64.urlsafe_b64encode(text).decode().rstrip("=")
-json.dump({{"payload": payload}}, open(given["--out"], "w"))
-sys.exit(1 if set(bad) & set(names) else 0)
-"""
 
 
 def node(name, state="idle", since=0, reason="none", partitions=("all",)):
@@ -158,121 +112,39 @@ class TestTopology(DeployTest):
         self.assertEqual(self.tree(("n1", "")), ("", ["n1"]))
 
 
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+class TestPartners(DeployTest):
+    KNOWN = {f"n{i}": {"name": f"n{i}", "ports_active": 8} for i in range(1, 9)}
+
+    def pick(self, count=2, **changed):
+        known = self.KNOWN | {name: self.KNOWN[name] | more for name, more in changed.items()}
+        return fabric_slurm.slurm_partners.pick(
+            ["n1"], ["n2", "n3", "n4", "n5", "x1", "x2"], known, count)
+
+    def test_a_partner_is_connected_to_fabricd(self):
+        self.assertEqual(self.pick(9), ["n2", "n3", "n4", "n5"])
+        self.assertEqual(self.pick(9, n2={"ports_active": 0}), ["n3", "n4", "n5"])
+        self.assertEqual(fabric_slurm.slurm_partners.pick(["n1"], ["x1"], self.KNOWN, 2), [])
+
+    def test_partners_have_the_same_ports_and_no_finding_if_possible(self):
+        self.assertEqual(self.pick(n2={"findings_open": 1}, n4={"findings_open": 3}), ["n3", "n5"])
+        self.assertEqual(self.pick(n2={"ports_active": 1}, n3={"ports_active": 2}), ["n4", "n5"])
+        self.assertEqual(self.pick(3, n2={"ports_active": 1}, n3={"findings_open": 1}),
+                         ["n3", "n4", "n5"])
+
+    def test_equal_partners_take_turns(self):
+        self.assertEqual({name for _ in range(200) for name in self.pick(1)},
+                         {"n2", "n3", "n4", "n5"})
+
+    def test_nodes_of_fabricd_or_an_error(self):
+        answer = json.dumps({"nodes": [self.KNOWN["n1"]]})
+        connected = fabric_slurm.slurm_partners.connected
+        self.assertEqual(connected(lambda *_: (0, answer, "")), {"n1": self.KNOWN["n1"]})
+        self.assertEqual(connected(lambda *_: (0, "{}", "")), {})
+        with self.assertRaisesRegex(fabric_slurm.Failure, "fabricctl nodes: exit status 3: down"):
+            connected(lambda *_: (3, "", "down"))
 
 
-class TestSlurm(DeployTest):
-    def setUp(self):
-        for tool in TOOLS:
-            self.tool(tool)
-        if os.geteuid():
-            self.skipTest("slurmd runs the jobs of other users only as root")
-        self.path = self.folder()
-        self.path.chmod(0o755)
-        self.env = dict(os.environ, SLURM_CONF=str(self.path / "slurm.conf"),
-                        FABRIC_SLURM_SETTINGS=str(self.path / "slurm.yaml"))
-        for name in ("state", "spool", "munge", "bin"):
-            (self.path / name).mkdir(mode=0o700)
-        (self.path / "munge/key").write_bytes(os.urandom(64))
-        (self.path / "munge/key").chmod(0o600)
-        munge = self.path / "munge"
-        self.start("munged", "--force", "--foreground", f"--key-file={munge}/key",
-                   f"--socket={munge}/sock", f"--pid-file={munge}/pid", f"--log-file={munge}/log",
-                   f"--seed-file={munge}/seed")
-        self.wait(lambda: (munge / "sock").exists())
-        munge.chmod(0o755)
-
-    def start(self, *words):
-        process = subprocess.Popen(words, env=self.env, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        self.addCleanup(process.wait, 30)
-        self.addCleanup(process.terminate)
-
-    def wait(self, condition, seconds=60):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, self.logs())
-            time.sleep(0.2)
-
-    def logs(self):
-        return "\n".join(path.read_text(errors="replace")[-3000:]
-                         for path in self.path.glob("*.log"))
-
-    def configure(self, more, port=None):
-        port = port or free_ports(1)[0]
-        (self.path / "slurm.conf").write_text(SLURM_CONF.format(
-            port=port, user=getpass.getuser(), folder=self.path, more=more))
-
-    def fleet(self):
-        """Starts 16 slurmd and slurmctld with the shipped programs."""
-        own, *ports = free_ports(NODES + 1)
-        nodes = "\n".join(f"NodeName=n{i} NodeHostname=localhost NodeAddr=127.0.0.1 "
-                          f"Port={port} CPUs=1" for i, port in enumerate(ports, 1))
-        prolog = self.path / "prolog"  # slurmctld passes no variables to the program.
-        prolog.write_text(f"#!/bin/sh\nexport FABRIC_SLURM_SETTINGS={self.path}/slurm.yaml\n"
-                          f"exec {DEPLOY}/slurm/prolog-slurmctld 2>>{self.path}/prolog.log\n")
-        prolog.chmod(0o755)
-        self.configure(f"PrologSlurmctld={prolog}\n{nodes}\n"
-                       f"PartitionName=all Nodes=n[1-{NODES}] Default=YES State=UP", own)
-        for name in ("sinfo", "scontrol"):
-            (self.path / "bin" / name).symlink_to(shutil.which(name))
-        (self.path / "bin/fabric-agent").symlink_to(self.program("fabric-agent").resolve())
-        self.bad = self.path / "bad"
-        certify = self.path / "bin/fabricctl"
-        certify.write_text(CERTIFY.format(fabricctl=str(self.program("fabricctl").resolve()),
-                                          scontrol=shutil.which("scontrol"), bad=str(self.bad)))
-        certify.chmod(0o755)
-        self.start("slurmctld", "-D")
-        for i in range(1, NODES + 1):
-            self.start("slurmd", "-D", "-N", f"n{i}")
-        self.wait(lambda: len(self.in_state("idle")) == NODES)
-
-    def settings(self, **more):
-        given = {"bin": self.path / "bin", "state-dir": self.path / "fabric",
-                 "slurm-conf": self.path / "slurm.conf",
-                 "partition-share-percent": 25} | {
-                     name.replace("_", "-"): value for name, value in more.items()}
-        (self.path / "slurm.yaml").write_text(
-            "".join(f"{name}: {value}\n" for name, value in given.items()))
-
-    def slurm(self, *words):
-        return self.run_well(*words, env=self.env)
-
-    def in_state(self, state):
-        return [line.split("|")[0] for line in
-                self.slurm("sinfo", "-h", "-N", "-o", "%N|%T").splitlines()
-                if line.split("|")[1] == state]
-
-    def reason(self, name):
-        return self.slurm("sinfo", "-h", "-n", name, "-o", "%E").strip()
-
-    def job(self, nodes):
-        """Runs a job on this number of nodes. Returns the nodes on which it ended."""
-        made = self.slurm("sbatch", "--parsable", "-N", nodes, "-o", "/dev/null", "--requeue",
-                          "--wrap", "true").strip()
-        field = lambda name: re.search(  # noqa: E731
-            rf"\b{name}=(\S*)", self.slurm("scontrol", "show", "job", made))[1]
-        self.wait(lambda: field("JobState") == "COMPLETED", 120)
-        return self.slurm("scontrol", "show", "hostnames", field("NodeList")).split()
-
-    def program_run(self, command, status=0, **environment):
-        done = subprocess.run([sys.executable, "-B", DEPLOY / "slurm/fabric_slurm.py", command],
-                              env=self.env | environment, text=True, capture_output=True,
-                              timeout=60, check=False)
-        self.assertEqual(done.returncode, status, done.stderr)
-        return done.stdout + done.stderr
-
-    def audit(self):
-        lines = (self.path / "fabric/audit.jsonl").read_text().splitlines()
-        return [(entry["act"], entry["node"]) for entry in map(json.loads, lines)]
-
+class TestSlurm(SlurmTest):
     def test_bad_node_is_drained_and_resumed_after_a_certificate(self):
         self.fleet()
         self.bad.write_text("n1")
@@ -328,38 +200,6 @@ class TestSlurm(DeployTest):
         self.program_run("check", SLURMD_NODENAME="n9")
         self.assertIn("n9", self.in_state("drained"))
         self.assertRegex(self.reason("n9"), r"^fabricd: \w+: .* \[.*/check\.json\]$")
-
-    def test_a_node_that_a_real_certificate_fails_is_drained(self):
-        """fabricd signs it; with another key nothing is drained."""
-        self.fleet()
-        (self.path / "bin/fabricctl").unlink()
-        (self.path / "bin/fabricctl").symlink_to(self.program("fabricctl").resolve())
-        with Fleet(self.folder(), self.program) as fleet:
-            for name in ("n1", "n2"):
-                fleet.add(name, "roce_connectx6dx")
-            # The rules compare the nodes: n2 has an error that n1 does not have.
-            fleet.break_node("n2", "roce_connectx6dx")
-            fleet.wait(lambda: any(
-                finding["severity"] in ("SEVERITY_ERROR", "SEVERITY_CRITICAL")
-                and finding["subject"].get("node") == "n2"
-                for finding in fleet.get("/v1/findings")["findings"]), "a finding of n2")
-            key, other = self.path / "key.pem", self.path / "other.pem"
-            key.write_text(fleet.text("/certificate-key.pem"))
-            self.run_well("openssl", "genpkey", "-algorithm", "ed25519", "-out", self.path / "x")
-            self.run_well("openssl", "pkey", "-in", self.path / "x", "-pubout", "-out", other)
-            more = {"act": "yes", "controller": fleet.grpc, "certify_within": "10s"}
-            job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]"}
-            self.settings(certificate_key=other, **more)
-            self.assertIn("expected exit status 1, saw 5", self.program_run("prolog", **job))
-            self.assertEqual(self.in_state("drained"), [])
-            self.settings(certificate_key=key, **more)
-            self.program_run("prolog", status=1, **job)
-            self.assertIn("n2", self.in_state("drained"))
-            evidence = pathlib.Path(re.search(r"\[(.*)\]", self.reason("n2"))[1])
-            done = subprocess.run([self.program("fabricctl"), "certify", "verify", evidence,
-                                   "--key", key, "--nodes", "n1,n2"], capture_output=True,
-                                  text=True, timeout=60, check=False)
-            self.assertEqual(done.returncode, 1, done.stderr)
 
     def test_a_drain_waits_for_approval_and_a_person_reverts_it(self):
         """Certificates come from CERTIFY; actions are of a real fabricd."""
