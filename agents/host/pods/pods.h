@@ -30,7 +30,8 @@ struct PodSockets {
   bool empty() const { return kubelet.empty() && runtime.empty(); }
 };
 
-// Each call asks again and returns within the patience. NOT_FOUND: no such socket.
+// Each call asks again, over the connection of the last one, and returns within the patience.
+// After an error the next call connects again. NOT_FOUND: no such socket.
 // PERMISSION_DENIED: this process may not connect. UNAVAILABLE: no server, or one without gRPC.
 // DEADLINE_EXCEEDED: no answer in time. RESOURCE_EXHAUSTED: the answer is larger than 8 MiB. Other
 // codes are those of the server. Thread-safe.

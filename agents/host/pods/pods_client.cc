@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 
 #include "agents/host/resolve.h"
+#include "base/mutex.h"
 #include "base/text.h"
 #include "kubernetes/pod_resources.grpc.pb.h"
 #include "kubernetes/runtime.grpc.pb.h"
@@ -63,6 +65,45 @@ std::string PathOf(std::string_view socket) {
   return std::string(socket);
 }
 
+// The connection to one server. It is kept until a call fails. A kept one can be that to a server
+// which has ended: without an answer, the call is repeated over a new one. Calls at the same time
+// have connections of their own.
+template <class Service>
+class Connection {
+ public:
+  using Call = std::function<grpc::Status(typename Service::Stub&, grpc::ClientContext&)>;
+  Status Run(const std::string& path, gpr_timespec deadline, const Call& call) {
+    std::unique_ptr<typename Service::Stub> stub = Take();
+    RETURN_IF_ERROR(CheckSocket(path));
+    const bool kept = stub != nullptr;
+    if (!kept) stub = Service::NewStub(Connect(path));
+    Status status = RunOver(*stub, path, deadline, call);
+    if (kept && status.code() == Code::kUnavailable) {
+      stub = Service::NewStub(Connect(path));
+      status = RunOver(*stub, path, deadline, call);
+    }
+    RETURN_IF_ERROR(std::move(status));
+    const MutexLock lock(mutex_);
+    stub_ = std::move(stub);
+    return {};
+  }
+
+ private:
+  static Status RunOver(typename Service::Stub& stub, const std::string& path,
+                        gpr_timespec deadline, const Call& call) {
+    grpc::ClientContext context;
+    context.set_deadline(deadline);
+    return FromServer(call(stub, context), path);
+  }
+  std::unique_ptr<typename Service::Stub> Take() {
+    const MutexLock lock(mutex_);
+    return std::move(stub_);
+  }
+
+  Mutex mutex_;
+  std::unique_ptr<typename Service::Stub> stub_ GUARDED_BY(mutex_);
+};
+
 class PodsClient final : public Pods {
  public:
   explicit PodsClient(PodSockets sockets) : sockets_(std::move(sockets)) {
@@ -71,13 +112,12 @@ class PodsClient final : public Pods {
   }
 
   Result<std::vector<Pod>> OfKubelet() const override {
-    RETURN_IF_ERROR(CheckSocket(sockets_.kubelet));
-    grpc::ClientContext context;
-    context.set_deadline(Deadline());
     kubelet::ListPodResourcesResponse response;
-    RETURN_IF_ERROR(FromServer(kubelet::PodResourcesLister::NewStub(Connect(sockets_.kubelet))
-                                   ->List(&context, {}, &response),
-                               sockets_.kubelet));
+    RETURN_IF_ERROR(
+        kubelet_.Run(sockets_.kubelet, Deadline(),
+                     [&](kubelet::PodResourcesLister::Stub& stub, grpc::ClientContext& context) {
+                       return stub.List(&context, {}, &response);
+                     }));
     std::vector<Pod> pods;
     for (const kubelet::PodResources& from : response.pod_resources())
       if (IsPlain(from.namespace_()) && IsPlain(from.name())) pods.push_back(ToPod(from));
@@ -85,15 +125,14 @@ class PodsClient final : public Pods {
   }
 
   Result<std::vector<Pod>> OfRuntime() const override {
-    RETURN_IF_ERROR(CheckSocket(sockets_.runtime));
-    grpc::ClientContext context;
-    context.set_deadline(Deadline());
     cri::ListPodSandboxRequest request;
     request.mutable_filter()->mutable_state()->set_state(cri::SANDBOX_READY);
     cri::ListPodSandboxResponse response;
-    RETURN_IF_ERROR(FromServer(cri::RuntimeService::NewStub(Connect(sockets_.runtime))
-                                   ->ListPodSandbox(&context, request, &response),
-                               sockets_.runtime));
+    RETURN_IF_ERROR(
+        runtime_.Run(sockets_.runtime, Deadline(),
+                     [&](cri::RuntimeService::Stub& stub, grpc::ClientContext& context) {
+                       return stub.ListPodSandbox(&context, request, &response);
+                     }));
     std::vector<Pod> pods;
     for (const cri::PodSandbox& item : response.items()) {
       const cri::PodSandboxMetadata& from = item.metadata();
@@ -117,6 +156,8 @@ class PodsClient final : public Pods {
   }
 
   PodSockets sockets_;
+  mutable Connection<kubelet::PodResourcesLister> kubelet_;
+  mutable Connection<cri::RuntimeService> runtime_;
 };
 
 }  // namespace

@@ -4,14 +4,19 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -165,6 +170,92 @@ TEST_F(PodsOfKubernetes, ASocketWithoutServerIsUnavailable) {
   server_->Shutdown(SystemClock().Now().wall);
   server_.reset();
   EXPECT_EQ(OpenPods({.kubelet = kept})->OfKubelet().status().code(), Code::kUnavailable);
+}
+
+// Passes the bytes of the connections to a socket on to the socket of the server, and counts them.
+class Relay {
+ public:
+  Relay(const std::string& from, std::string to) : to_(std::move(to)) {
+    sockaddr_un address = AddressOf(from);
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(::listen(listener_, 8), 0);
+    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  }
+  ~Relay() {
+    thread_.request_stop();
+    thread_.join();
+    for (const pollfd& each : polled_)
+      if (each.fd >= 0) ::close(each.fd);
+  }
+  int connections() const { return connections_; }
+
+ private:
+  static sockaddr_un AddressOf(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    return address;
+  }
+  // polled_: the listener, then both ends of each connection.
+  void Run(const std::stop_token& stop) {
+    polled_.push_back({.fd = listener_, .events = POLLIN, .revents = 0});
+    while (!stop.stop_requested()) {
+      ::poll(polled_.data(), polled_.size(), 10);
+      if ((polled_[0].revents & POLLIN) != 0) Accept();
+      for (std::size_t i = 1; i < polled_.size(); ++i)
+        if (polled_[i].revents != 0) Copy(polled_[i], polled_[i % 2 == 1 ? i + 1 : i - 1]);
+      for (pollfd& each : polled_) each.revents = 0;
+    }
+  }
+  void Accept() {
+    const int server = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address = AddressOf(to_);
+    EXPECT_EQ(::connect(server, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    for (const int end : {::accept(listener_, nullptr, nullptr), server})
+      polled_.push_back({.fd = end, .events = POLLIN, .revents = 0});
+    ++connections_;
+  }
+  static void Copy(pollfd& from, pollfd& to) {
+    std::array<char, 4096> bytes{};
+    const ssize_t read = ::read(from.fd, bytes.data(), bytes.size());
+    if (read > 0 && ::write(to.fd, bytes.data(), static_cast<std::size_t>(read)) == read) return;
+    for (pollfd* const end : {&from, &to}) ::close(std::exchange(end->fd, -1));
+  }
+
+  const std::string to_;
+  const int listener_ = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  std::vector<pollfd> polled_;
+  std::atomic<int> connections_ = 0;
+  std::jthread thread_;
+};
+
+TEST_F(PodsOfKubernetes, AreAskedOverOneConnectionUntilACallFails) {
+  bool refuse = false;
+  kubelet_.answer = [&](auto&, auto&) {
+    return refuse ? grpc::Status(grpc::StatusCode::INTERNAL, "broken") : grpc::Status::OK;
+  };
+  Start();
+  const std::string path = socket_ + ".relay";
+  Relay relay(path, socket_);
+  const auto pods = OpenPods({.kubelet = path, .patience = std::chrono::seconds(20)});
+  for (int n = 0; n < 3; ++n) EXPECT_TRUE(pods->OfKubelet().ok());
+  EXPECT_EQ(relay.connections(), 1);
+  refuse = true;
+  EXPECT_EQ(pods->OfKubelet().status().code(), Code::kInternal);
+  refuse = false;
+  EXPECT_TRUE(pods->OfKubelet().ok());
+  EXPECT_EQ(relay.connections(), 2);
+}
+
+TEST_F(PodsOfKubernetes, AreAskedOverANewConnectionAfterARestartOfTheServer) {
+  Start();
+  const auto pods = Open();
+  EXPECT_TRUE(pods->OfKubelet().ok());
+  server_->Shutdown(SystemClock().Now().wall);
+  server_.reset();
+  Start();  // The client may not know yet that the first server has ended.
+  const auto again = pods->OfKubelet();
+  EXPECT_TRUE(again.ok()) << again.status().message();
 }
 
 TEST_F(PodsOfKubernetes, AnswersThatAreNoGrpcAreAnError) {
