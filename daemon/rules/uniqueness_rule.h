@@ -27,8 +27,12 @@ struct UniquenessRule {
   bool of_nodes = false;  // Members are nodes, not ports
   // Adds the keys of the member; none when it does not take part.
   void (*keys)(const Member&, std::vector<KeyHolder>&) = nullptr;
-  // Returns true when two holders of one key are the same thing: the members of a bond.
-  bool (*same)(const KeyHolder&, const KeyHolder&) = nullptr;
+  // Returns true when two holders of one key on one node are the same thing: the members of a bond.
+  // `first` comes first in the order of ports.
+  bool (*same)(const KeyHolder& first, const KeyHolder& second) = nullptr;
+  // Two holders of one key on different nodes are the same thing when they have one of these values
+  // in common: a card that several hosts share.
+  void (*identities)(const KeyHolder&, std::vector<Value>&) = nullptr;
   std::string (*show)(const KeyHolder&) = nullptr;
   std::string (*source)(const KeyHolder&) = nullptr;
   std::vector<v1::Remedy> (*remedies)(const KeyHolder& last) = nullptr;
@@ -39,7 +43,7 @@ struct UniquenessRule {
 void FailShared(const UniquenessRule& uniqueness, const std::vector<std::vector<KeyHolder>>& shared,
                 Verdicts& out);
 
-// For UniquenessRule::same.
-bool IsSameNode(const KeyHolder& a, const KeyHolder& b);
+// For UniquenessRule::same: one node may have the key several times.
+bool IsOnOneNode(const KeyHolder& first, const KeyHolder& second);
 
 }  // namespace fabric::rules

@@ -32,7 +32,7 @@ void Gids(const Member& member, std::vector<KeyHolder>& out) {
 // One address that several devices of a node show: those of a bond, or two software devices over
 // one netdev.
 bool IsSameAddress(const KeyHolder& a, const KeyHolder& b) {
-  return IsSameNode(a, b) && !a.netdev.empty() && a.netdev == b.netdev;
+  return !a.netdev.empty() && a.netdev == b.netdev;
 }
 
 std::string ShowGid(const KeyHolder& holder) {
@@ -79,7 +79,7 @@ std::vector<v1::Remedy> DeleteAddress(const KeyHolder& last) {
 
 constexpr UniquenessRule kAddresses = {.what = "IP address",
                                        .keys = Addresses,
-                                       .same = IsSameNode,
+                                       .same = IsOnOneNode,
                                        .show = ShowKey,
                                        .source = AddressSource,
                                        .remedies = DeleteAddress};
@@ -117,7 +117,7 @@ std::vector<v1::Remedy> SetMac(const KeyHolder& last) {
 // The members of a bond share one address, and so do software devices with their netdev.
 constexpr UniquenessRule kMacs = {.what = "MAC address",
                                   .keys = Macs,
-                                  .same = IsSameNode,
+                                  .same = IsOnOneNode,
                                   .show = ShowKey,
                                   .source = MacFile,
                                   .remedies = SetMac};

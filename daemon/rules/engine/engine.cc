@@ -185,7 +185,7 @@ void Engine::Judge() {
 bool Engine::Judge(WorkLeft& work) {
   if (!changed_) return true;
   if (!peers_.Judge(work) || work.over()) return false;
-  uniqueness_.Judge();
+  if (!uniqueness_.Judge(work) || work.over()) return false;
   lldp_.Judge();
   cabling_.Judge();
   JudgeSingleNode();

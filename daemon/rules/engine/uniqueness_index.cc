@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "daemon/rules/engine/digest.h"
+#include "daemon/rules/engine/distinct_holders.h"
 
 namespace fabric::rules {
 namespace {
 
-bool IsSame(const UniquenessRule& uniqueness, const KeyHolder& a, const KeyHolder& b) {
-  if (a.member.node == b.member.node && a.member.port == b.member.port) return true;
-  return uniqueness.same != nullptr && uniqueness.same(a, b);
-}
+// To sort a holder, to read its keys and to name it.
+constexpr std::uint64_t kWorkOfHolder = 2;
 
 }  // namespace
 
@@ -82,9 +81,9 @@ void UniquenessIndex::Enter(Table& table, Hash hash, const Ref& ref) {
     table.holder.rehash(4 * table.holder.bucket_count());
   const auto [known, added] = table.holder.try_emplace(hash, ref);
   if (added) return;
-  Refs& holders = table.shared[hash];
-  if (holders.empty()) holders.push_back(known->second);
-  holders.push_back(ref);
+  Holders& holders = table.shared[hash];
+  holders.insert(known->second);
+  holders.insert(ref);
   table.changed.insert(hash);
 }
 
@@ -94,9 +93,9 @@ void UniquenessIndex::Leave(Table& table, Hash hash, const Ref& ref) {
     table.holder.erase(hash);
     return;
   }
-  Refs& holders = shared->second;
-  holders.erase(std::find(holders.begin(), holders.end(), ref));
-  table.holder.at(hash) = holders.front();
+  Holders& holders = shared->second;
+  holders.erase(ref);
+  table.holder.at(hash) = *holders.begin();
   if (holders.size() == 1) table.shared.erase(shared);
   table.changed.insert(hash);
 }
@@ -111,65 +110,79 @@ void UniquenessIndex::AddJudging(std::uint32_t node, RuleSet& rules) const {
   for (const Key& key : keys_[node]) rules.set(tables_[key.table].number);
 }
 
-void UniquenessIndex::Judge() {
+// First all keys: a conflict is reported with the holders that its keys have now.
+bool UniquenessIndex::Judge(WorkLeft& work) {
+  for (Table& table : tables_)
+    if (!JudgeKeys(table, work)) return false;
   for (Table& table : tables_) {
-    if (!table.changed.empty()) Judge(table);
+    if (!ReportConflicts(table, work)) return false;
     findings_.CountPasses(table.passes, table.holder.size() - table.conflict_of.size());
   }
+  return true;
 }
 
 // Sorted by name, without holders that are the same thing. Less than two are no conflict.
-std::vector<KeyHolder> UniquenessIndex::HoldersOf(const Table& table, Hash hash, Refs* members) {
+std::vector<KeyHolder> UniquenessIndex::HoldersOf(const Table& table, Hash hash, Refs* members,
+                                                  WorkLeft& work) {
   const auto known = table.shared.find(hash);
   if (known == table.shared.end()) return {};
-  Refs refs = known->second;
+  Refs refs(known->second.begin(), known->second.end());
+  work.Spend(kWorkOfHolder * refs.size());
   std::sort(refs.begin(), refs.end(),
             [&](const Ref& a, const Ref& b) { return nodes_.Before(a, b); });
-  std::vector<KeyHolder> holders;
+  DistinctHolders holders(*table.uniqueness);
   for (const Ref& ref : refs) {
     scratch_.clear();
     table.uniqueness->keys(nodes_.MemberOf(ref), scratch_);
     const auto holder = std::ranges::find_if(
         scratch_, [&](const KeyHolder& each) { return HashValue()(each.key) == hash; });
-    if (holder == scratch_.end()) continue;
-    const bool same = std::ranges::any_of(
-        holders, [&](const KeyHolder& other) { return IsSame(*table.uniqueness, other, *holder); });
-    if (same) continue;
-    holders.push_back(*holder);
+    if (holder == scratch_.end() || !holders.Keep(*holder)) continue;
     if (members != nullptr) members->push_back(ref);
   }
-  return holders;
+  return holders.kept();
 }
 
-void UniquenessIndex::Judge(Table& table) {
-  std::set<Refs> changed;
-  for (const Hash hash : std::exchange(table.changed, {})) {
-    if (const auto known = table.conflict_of.find(hash); known != table.conflict_of.end()) {
-      table.conflicts[known->second].keys.erase(hash);
-      changed.insert(known->second);
-      table.conflict_of.erase(known);
-    }
-    Refs members;
-    (void)HoldersOf(table, hash, &members);
-    if (members.size() < 2) continue;
-    table.conflicts[members].keys.insert(hash);
-    changed.insert(members);
-    table.conflict_of.emplace(hash, std::move(members));
+bool UniquenessIndex::JudgeKeys(Table& table, WorkLeft& work) {
+  while (!table.changed.empty()) {
+    if (work.over()) return false;
+    JudgeKey(table, table.changed.extract(table.changed.begin()).value(), work);
   }
-  for (const Refs& members : changed) {
-    const auto conflict = table.conflicts.find(members);
-    if (!conflict->second.keys.empty()) {
-      Report(table, conflict->second);
-      continue;
-    }
-    findings_.Drop(conflict->second.ids);
-    table.conflicts.erase(conflict);
-  }
+  return true;
 }
 
-void UniquenessIndex::Report(Table& table, Conflict& conflict) {
+void UniquenessIndex::JudgeKey(Table& table, Hash hash, WorkLeft& work) {
+  if (const auto known = table.conflict_of.find(hash); known != table.conflict_of.end()) {
+    table.conflicts[known->second].keys.erase(hash);
+    table.to_report.insert(std::move(known->second));
+    table.conflict_of.erase(known);
+  }
+  Refs members;
+  (void)HoldersOf(table, hash, &members, work);
+  if (members.size() < 2) return;
+  table.conflicts[members].keys.insert(hash);
+  table.to_report.insert(members);
+  table.conflict_of.emplace(hash, std::move(members));
+}
+
+bool UniquenessIndex::ReportConflicts(Table& table, WorkLeft& work) {
+  while (!table.to_report.empty()) {
+    if (work.over()) return false;
+    const auto conflict = table.conflicts.find(*table.to_report.begin());
+    if (conflict->second.keys.empty()) {
+      findings_.Drop(conflict->second.ids);
+      table.conflicts.erase(conflict);
+    } else {
+      Report(table, conflict->second, work);
+    }
+    table.to_report.erase(table.to_report.begin());
+  }
+  return true;
+}
+
+void UniquenessIndex::Report(Table& table, Conflict& conflict, WorkLeft& work) {
+  work.Spend(kWorkOfFinding);
   std::vector<std::vector<KeyHolder>> shared;
-  for (const Hash hash : conflict.keys) shared.push_back(HoldersOf(table, hash, nullptr));
+  for (const Hash hash : conflict.keys) shared.push_back(HoldersOf(table, hash, nullptr, work));
   std::sort(shared.begin(), shared.end(),
             [](const auto& a, const auto& b) { return a.front().key < b.front().key; });
   Verdicts out(table.rule->id, table.rule->severity);

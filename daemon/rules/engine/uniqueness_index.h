@@ -15,6 +15,7 @@
 #include "daemon/rules/engine/coverage.h"
 #include "daemon/rules/engine/finding_table.h"
 #include "daemon/rules/engine/node_index.h"
+#include "daemon/rules/engine/work.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -27,8 +28,9 @@ class UniquenessIndex {
   // The node is new or has changed.
   void Put(std::uint32_t node);
   void Remove(std::uint32_t node);
-  // Updates the findings after these changes.
-  void Judge();
+  // Updates the findings after these changes. Returns false when work is over before all is judged:
+  // call it again. Nodes may change meanwhile.
+  bool Judge(WorkLeft& work);
   // Adds the rules with a pass.
   void AddPassing(RuleSet& rules) const;
   // Adds the rules that judge the node or its ports.
@@ -37,6 +39,7 @@ class UniquenessIndex {
  private:
   using Hash = std::uint64_t;
   using Refs = std::vector<Ref>;
+  using Holders = std::set<Ref>;
 
   // Keys that the same members share: one finding.
   struct Conflict {
@@ -48,8 +51,9 @@ class UniquenessIndex {
     std::size_t number = 0;  // Of the rule
     const UniquenessRule* uniqueness = nullptr;
     std::pmr::unordered_map<Hash, Ref> holder;  // One holder of each key; most have no other
-    std::unordered_map<Hash, Refs> shared;      // All holders of the keys with several
+    std::unordered_map<Hash, Holders> shared;   // All holders of the keys with several
     std::set<Hash> changed;                     // Keys to judge again: shared now or before
+    std::set<Refs> to_report;                   // Conflicts whose keys were judged again
     std::map<Refs, Conflict> conflicts;
     std::unordered_map<Hash, Refs> conflict_of;
     std::uint64_t passes = 0;
@@ -64,9 +68,11 @@ class UniquenessIndex {
   std::vector<Key> KeysOf(std::uint32_t node);
   static void Enter(Table& table, Hash hash, const Ref& ref);
   static void Leave(Table& table, Hash hash, const Ref& ref);
-  void Judge(Table& table);
-  std::vector<KeyHolder> HoldersOf(const Table& table, Hash hash, Refs* members);
-  void Report(Table& table, Conflict& conflict);
+  bool JudgeKeys(Table& table, WorkLeft& work);
+  void JudgeKey(Table& table, Hash hash, WorkLeft& work);
+  bool ReportConflicts(Table& table, WorkLeft& work);
+  std::vector<KeyHolder> HoldersOf(const Table& table, Hash hash, Refs* members, WorkLeft& work);
+  void Report(Table& table, Conflict& conflict, WorkLeft& work);
 
   const NodeIndex& nodes_;
   FindingTable& findings_;

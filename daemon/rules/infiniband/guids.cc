@@ -44,22 +44,24 @@ void NodeGuids(const Member& member, std::vector<KeyHolder>& out) {
 // Functions of one card may share a GUID; then they have one sys_image_guid. Several drivers make
 // the GUID from the MAC: two devices with one MAC are a finding of duplicate_mac.
 bool MayShareNodeGuid(const KeyHolder& a, const KeyHolder& b) {
-  const PortView& left = *a.member.port;
-  const PortView& right = *b.member.port;
-  if (IsSameNode(a, b)) {
-    const std::string& system = left.device->sys_image_guid();
-    return left.device->function().kind() == v1::FUNCTION_KIND_SOFTWARE ||
-           (!system.empty() && system == right.device->sys_image_guid());
-  }
-  return left.netdev != nullptr && right.netdev != nullptr && left.netdev->has_mac() &&
-         left.port->link_layer() == v1::LINK_LAYER_ETHERNET &&
-         left.netdev->mac() == right.netdev->mac();
+  const v1::RdmaDevice& left = *a.member.port->device;
+  const std::string& system = left.sys_image_guid();
+  return left.function().kind() == v1::FUNCTION_KIND_SOFTWARE ||
+         (!system.empty() && system == b.member.port->device->sys_image_guid());
+}
+
+void MacOfGuid(const KeyHolder& holder, std::vector<Value>& out) {
+  const PortView& port = *holder.member.port;
+  if (port.netdev != nullptr && port.netdev->has_mac() &&
+      port.port->link_layer() == v1::LINK_LAYER_ETHERNET)
+    out.push_back({.text = port.netdev->mac()});
 }
 
 constexpr UniquenessRule kNodeGuids = {
     .what = "node GUID",
     .keys = NodeGuids,
     .same = MayShareNodeGuid,
+    .identities = MacOfGuid,
     .show = ShowGuid,
     .source = [](const KeyHolder& holder) { return NodeGuidFile(*holder.member.port); },
     .remedies = [](const KeyHolder& last) -> std::vector<v1::Remedy> {
@@ -79,14 +81,19 @@ bool MaySharePortGuid(const KeyHolder& a, const KeyHolder& b) {
   const v1::RdmaDevice& left = *a.member.port->device;
   const v1::RdmaDevice& right = *b.member.port->device;
   if (left.has_node_guid() && left.node_guid() == right.node_guid()) return true;
-  return IsSameNode(a, b) && left.has_sys_image_guid() &&
-         left.sys_image_guid() == right.sys_image_guid();
+  return left.has_sys_image_guid() && left.sys_image_guid() == right.sys_image_guid();
+}
+
+void NodeGuidOfPort(const KeyHolder& holder, std::vector<Value>& out) {
+  const v1::RdmaDevice& device = *holder.member.port->device;
+  if (device.has_node_guid()) out.push_back({.text = device.node_guid()});
 }
 
 constexpr UniquenessRule kPortGuids = {
     .what = "port GUID",
     .keys = PortGuids,
     .same = MaySharePortGuid,
+    .identities = NodeGuidOfPort,
     .show = ShowGuid,
     .source = [](const KeyHolder& holder) { return PortFile(*holder.member.port, "gids/0"); },
     .remedies = [](const KeyHolder& last) -> std::vector<v1::Remedy> {
@@ -117,15 +124,17 @@ void NodeAndPortGuids(const Member& member, std::vector<KeyHolder>& out) {
 
 // Two equal port GUIDs and two equal node GUIDs are findings of other rules. So is a card whose
 // port and node GUID are both those of another one.
-bool MayShareGuid(const KeyHolder& a, const KeyHolder& b) {
-  return IsSameNode(a, b) || a.index == b.index ||
-         a.member.port->device->node_guid() == b.member.port->device->node_guid();
+void KindAndNodeGuid(const KeyHolder& holder, std::vector<Value>& out) {
+  constexpr std::uint64_t kKind = 1;  // Apart from GUIDs, whose number is 0
+  out.push_back({.number = kKind + *holder.index});
+  out.push_back({.text = holder.member.port->device->node_guid()});
 }
 
 constexpr UniquenessRule kMixedGuids = {
     .what = "GUID",
     .keys = NodeAndPortGuids,
-    .same = MayShareGuid,
+    .same = IsOnOneNode,
+    .identities = KindAndNodeGuid,
     .show = ShowGuid,
     .source =
         [](const KeyHolder& holder) {
@@ -148,7 +157,7 @@ void NodeDescriptions(const Member& member, std::vector<KeyHolder>& out) {
 constexpr UniquenessRule kDescriptions = {
     .what = "node description",
     .keys = NodeDescriptions,
-    .same = IsSameNode,
+    .same = IsOnOneNode,
     .show = [](const KeyHolder& holder) { return Quoted(holder.key.text); },
     .source =
         [](const KeyHolder& holder) {

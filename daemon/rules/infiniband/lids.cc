@@ -33,7 +33,7 @@ void Lids(const Member& member, std::vector<KeyHolder>& out) {
 
 bool IsSameDevice(const KeyHolder& a, const KeyHolder& b) {
   const std::string& guid = a.member.port->device->node_guid();
-  return IsSameNode(a, b) && !guid.empty() && guid == b.member.port->device->node_guid();
+  return !guid.empty() && guid == b.member.port->device->node_guid();
 }
 
 std::vector<v1::Remedy> ReassignLids(const KeyHolder& last) {

@@ -30,10 +30,9 @@ void SwitchPorts(const Member& member, std::vector<KeyHolder>& out) {
 
 // Several hosts can share one card and its cable (multi-host): their devices have the same system
 // image GUID.
-bool IsSame(const KeyHolder& a, const KeyHolder& b) {
-  const std::string& system = a.member.port->device->sys_image_guid();
-  return IsSameNode(a, b) || (!system.empty() && !IsZeroGuid(system) &&
-                              system == b.member.port->device->sys_image_guid());
+void Cards(const KeyHolder& holder, std::vector<Value>& out) {
+  const std::string& system = holder.member.port->device->sys_image_guid();
+  if (!system.empty() && !IsZeroGuid(system)) out.push_back({.text = system});
 }
 
 std::string Show(const KeyHolder& holder) {
@@ -55,7 +54,8 @@ std::vector<v1::Remedy> Remedies(const KeyHolder& last) {
 
 constexpr UniquenessRule kSwitchPorts = {.what = "switch port",
                                          .keys = SwitchPorts,
-                                         .same = IsSame,
+                                         .same = IsOnOneNode,
+                                         .identities = Cards,
                                          .show = Show,
                                          .source = Source,
                                          .remedies = Remedies};
