@@ -97,8 +97,12 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
            {.sites = sites,
             .lost_after = options.lost_after,
             .classes = job_classes,
-            .open_findings = [this] { return findings.ForBlame(); },
-            .located = located},
+            .open_findings =
+                [this](std::string& after, std::vector<v1::Finding>& read) {
+                  return findings.ReadForBlame(after, read);
+                },
+            .located = located,
+            .background = options.background},
            sessions, store.epoch(), now),
       subnets(options.subnet_interval, sites, sessions),
       subnet_histories(outbox) {

@@ -30,6 +30,8 @@ constexpr std::size_t kVotesOfTurn = 32;
 constexpr int kEvaluationSteps = 64;
 // A campaign whose nodes are lost ends many pairs at once.
 constexpr int kCampaignSteps = 10;
+// A plan of the mesh reads the whole fleet.
+constexpr int kMeshSteps = 64;
 
 }  // namespace
 
@@ -53,8 +55,12 @@ void Controller::Tick(Moment now) {
   StartDue(now);
   turn(TurnKind::kTickMesh, [&]() REQUIRES(mutex_) {
     (void)state_->job_classes.Advance(kVotesOfTurn);
-    state_->mesh.Tick(state_->fleet, now);
+    state_->mesh.Tick(now);
   });
+  more = true;
+  for (int step = 0; more && step < kMeshSteps; ++step)
+    turn(TurnKind::kTickMesh,
+         [&]() REQUIRES(mutex_) { more = state_->mesh.Continue(state_->fleet, now); });
   turn(TurnKind::kTopology, [&]() REQUIRES(mutex_) { state_->subnets.Tick(state_->fleet, now); });
   turn(TurnKind::kTickRules, [&]() REQUIRES(mutex_) { MarkOutdated(now); });
   more = true;

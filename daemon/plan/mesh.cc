@@ -15,7 +15,7 @@ namespace {
 constexpr double kSure = 0.99;
 // RoCE v2 maps a flow label to 14 bits of the UDP source port (rdma_flow_label_to_udp_sport), so
 // labels of 14 bits are distinct.
-constexpr std::uint64_t kLabels = 1 << 14;
+constexpr std::size_t kLabels = 1 << 14;
 
 // Ports of one rail, network and leaf.
 struct Group {
@@ -100,16 +100,10 @@ class Maker {
 
   void Add(std::uint32_t leaf_pair, PortIndex from, PortIndex to, std::size_t labels) {
     if (plan_.ports[from].port.node() == plan_.ports[to].port.node()) return;
-    MeshPair pair{.ports = {.from = from, .to = to}, .leaf_pair = leaf_pair, .flow_labels = {}};
-    const std::uint64_t seed =
-        Fnv(PortName(plan_.ports[to].port), Fnv(PortName(plan_.ports[from].port)));
-    Random random(seed);
-    std::set<std::uint32_t> known;
-    while (labels > 1 && known.size() < std::min<std::size_t>(labels, kLabels - 1)) {
-      const auto label = static_cast<std::uint32_t>(1 + random.Below(kLabels - 1));
-      if (known.insert(label).second) pair.flow_labels.push_back(label);
-    }
-    plan_.pairs.push_back(std::move(pair));
+    plan_.pairs.push_back(
+        {.ports = {.from = from, .to = to},
+         .leaf_pair = leaf_pair,
+         .labels = labels > 1 ? static_cast<std::uint32_t>(std::min(labels, kLabels - 1)) : 0});
   }
 
   MeshPlan& plan_;
@@ -154,6 +148,19 @@ MeshPlan MakeMesh(std::vector<Port> ports, const std::vector<std::string>& leaf_
     return a.ports.from < b.ports.from;
   });
   return plan;
+}
+
+std::vector<std::uint32_t> FlowLabelsOf(const MeshPlan& plan, const MeshPair& pair) {
+  Random random(Fnv(PortName(plan.ports[pair.ports.to].port),
+                    Fnv(PortName(plan.ports[pair.ports.from].port))));
+  std::set<std::uint32_t> known;
+  std::vector<std::uint32_t> labels;
+  labels.reserve(pair.labels);
+  while (labels.size() < pair.labels) {
+    const auto label = static_cast<std::uint32_t>(1 + random.Below(kLabels - 1));
+    if (known.insert(label).second) labels.push_back(label);
+  }
+  return labels;
 }
 
 }  // namespace fabric::plan

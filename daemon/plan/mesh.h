@@ -2,6 +2,7 @@
 // ports and options give the same plan.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,8 +33,10 @@ struct MeshLeafPair {
 
 struct MeshPair {
   Pair ports;
-  std::uint32_t leaf_pair = 0;             // Index in leaf_pairs
-  std::vector<std::uint32_t> flow_labels;  // Empty: one flow, label chosen by the driver
+  std::uint32_t leaf_pair = 0;  // Index in leaf_pairs
+  std::uint32_t labels = 0;     // Number of flow labels; 0: one flow, label chosen by the driver
+
+  std::uint32_t flows() const { return std::max(1U, labels); }
 };
 
 struct MeshPlan {
@@ -49,5 +52,9 @@ struct MeshPlan {
 // number of paths between them is not known. `ports`: sorted by rail, then by node.
 MeshPlan MakeMesh(std::vector<Port> ports, const std::vector<std::string>& leaf_names,
                   const MeshOptions& options);
+
+// Flow labels of a pair of the plan, always the same. Not in the plan: with thousands of nodes
+// there are millions.
+std::vector<std::uint32_t> FlowLabelsOf(const MeshPlan& plan, const MeshPair& pair);
 
 }  // namespace fabric::plan

@@ -98,6 +98,8 @@ class Locations {
   std::map<std::string, PodIndex> pods_;
 };
 
+}  // namespace
+
 v1::ProbePort ToProbePort(const PortView& port) {
   v1::ProbePort out;
   out.set_node(port.node->name);
@@ -106,8 +108,6 @@ v1::ProbePort ToProbePort(const PortView& port) {
   out.set_rail(port.rail->value());
   return out;
 }
-
-}  // namespace
 
 PortFinder::PortFinder(const v1::CampaignSpec& spec, std::set<std::string> probed_lately)
     : spec_(spec),

@@ -23,6 +23,9 @@ struct Candidates {
   std::vector<v1::CoverageGap> skipped;
 };
 
+// Of a port with a rail.
+v1::ProbePort ToProbePort(const fleet::PortView& port);
+
 // INVALID_ARGUMENT: unknown node or rail.
 Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                              const std::set<std::string>& probed_lately, const fleet::Sites& sites);

@@ -6,10 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "daemon/control/campaigns/class_comparison.h"
-#include "daemon/plan/ports.h"
 #include "proto/bounds.h"
-#include "proto/coverage.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -17,9 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Delay after a change, because more follow: a leaf that comes up brings its nodes one by one.
-constexpr Duration kSettleFor = 1s;
-constexpr Duration kPlanEvery = 5s;
 constexpr std::size_t kOrdersAtOnce = 64;  // Per tick; the next tick continues.
 constexpr std::uint32_t kWindowMs = 10'000;
 constexpr std::uint32_t kAnswerWithinMs = 500;
@@ -30,9 +24,8 @@ constexpr Duration kJudgeEvery = 10s;
 constexpr Duration kWindowMax = 60s;
 // Number of flows up to which the counts of all flows are kept; beyond it, of pairs with loss only.
 constexpr std::size_t kFlowsKeptMax = 300'000;
-// Maximum number of pairs with loss and of others for blame, which takes about 4 us for each, under
-// the controller's lock.
-constexpr std::size_t kMeshObservationsMax = 10'000;
+constexpr std::size_t kTargetsOfTurn = 256;  // Of orders
+constexpr std::size_t kPathsOfTurn = 2'048;  // Of windows
 constexpr double kPingsMax = 1e6;
 // Orders of one run of the controller: more than 1,000 in each second, because earlier versions
 // numbered orders by milliseconds.
@@ -147,20 +140,25 @@ void Mesh::NoteSessions(Moment now) {
   }
 }
 
-void Mesh::Tick(const fleet::Fleet& fleet, Moment now) {
-  if (!settings_.on) return;
-  if (changed_) NoteSessions(now);
-  const bool settled = now.steady - changed_at_ >= kSettleFor;
-  const Duration planned = now.steady - planned_at_;
-  if (changed_ && planned >= kPlanEvery && (settled || planned >= 2 * kPlanEvery))
-    MakePlan(fleet, now);
-  if (agents_.MayOrder()) SendOrders(now);
-  while (!arrived_.empty() && now.steady - arrived_.front().arrived >= hold_) {
-    Count(arrived_.front());
-    arrived_bytes_ -= arrived_.front().bytes;
-    arrived_.pop_front();
+void Mesh::Tick(Moment now) {
+  orders_left_ = kOrdersAtOnce;
+  if (settings_.on && changed_) NoteSessions(now);
+}
+
+// Orders and windows go on while a plan is made or judged. Windows wait while their counts move to
+// a new plan.
+bool Mesh::Continue(const fleet::Fleet& fleet, Moment now) {
+  if (!settings_.on) return false;
+  if (!IsBusy() && NeedsPlan(now)) BeginPlan(now);
+  if (planning_ != nullptr && ContinuePlan(fleet)) return true;
+  if (SendOrders() || CountWindows(now)) return true;
+  if (!IsBusy() && now.steady - judged_at_ >= kJudgeEvery) {
+    judged_at_ = now.steady;
+    if (!std::exchange(fresh_, false)) return false;
+    judgement_ = std::make_unique<MeshJudgement>(layout_);
+    step_ = Step::kFirst;
   }
-  if (now.steady - judged_at_ >= kJudgeEvery) Judge(now);
+  return judgement_ != nullptr && ContinueJudgement(now);
 }
 
 // The mesh is off, but the agent still pings for an earlier run of the controller.
@@ -171,102 +169,42 @@ void Mesh::End(const Session& session) {
 }
 
 // Reason why the port cannot be pinged; empty if it can.
-std::string Mesh::Obstacle(const plan::Port& port) const {
-  const auto known = endpoints_.find(plan::PortName(port.port));
+std::string Mesh::Obstacle(const v1::ProbePort& port) const {
+  const auto known = endpoints_.find(plan::PortName(port));
   if (known != endpoints_.end() && known->second.known()) return {};
   if (known != endpoints_.end() && !known->second.reason.empty()) return known->second.reason;
-  const auto node = nodes_.find(port.port.node());
+  const auto node = nodes_.find(port.node());
   const bool joined = node != nodes_.end() && node->second.joined;
   return joined ? "the agent reported no endpoint for this port"
                 : "the agent has not joined the mesh";
 }
 
-void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
-  changed_ = false;
-  planned_at_ = now.steady;
-  const fleet::FleetView view(fleet);
-  v1::CampaignSpec all;
-  all.set_include_busy(true);  // The load of pings is negligible for a job.
-  ChooseClass();
-  SetQueuePair(class_, *all.add_probes()->mutable_queue_pair());
-  const auto found = plan::FindPorts(view, all, {}, sources_.sites);
-  if (!found.ok()) return;  // Cannot happen: the spec names no node and no rail.
-  candidates_ = found->ports;
-  std::vector<v1::CoverageGap> left_out = found->skipped;
-  std::vector<plan::Port> ports;
-  for (const plan::Port& port : candidates_) {
-    if (const std::string obstacle = Obstacle(port); !obstacle.empty())
-      left_out.push_back(
-          CoverageGapOf(port.port, v1::COVERAGE_GAP_REASON_NO_MESH_ENDPOINT, obstacle));
-    else
-      ports.push_back(port);
-  }
-  fabric_ = blame::FabricOf(view, sources_.sites);
-  KeepCounts(plan::MakeMesh(std::move(ports), found->leaf_names, {.paths = settings_.paths}));
-  places_.clear();
-  for (std::size_t n = 0; n < candidates_.size(); ++n)
-    places_[candidates_[n].port.node()].candidates.push_back(n);
-  for (std::size_t n = 0; n < plan_.pairs.size(); ++n)
-    places_[plan_.ports[plan_.pairs[n].ports.from].port.node()].pairs.push_back(n);
-  for (const auto& [name, node] : nodes_) out_of_date_.insert(name);
-  status_.set_ports(static_cast<std::uint32_t>(plan_.ports.size()));
-  status_.mutable_not_covered()->Assign(left_out.begin(), left_out.end());
-  fresh_ = true;
-}
-
-// Counts of another class say nothing about this one.
-void Mesh::ChooseClass() {
-  v1::TrafficClass chosen = sources_.classes.Of().front();
-  if (chosen.traffic_class() != class_.traffic_class()) {
-    counts_.assign(counts_.size(), {});
-    arrived_.clear();
-  }
-  class_ = std::move(chosen);
-  status_.clear_classes();
-  *status_.add_classes() = class_;
-}
-
-// Pairs that are in the old and the new plan keep their counts.
-void Mesh::KeepCounts(plan::MeshPlan plan) {
-  std::vector<MeshCounts> counts(plan.pairs.size());
-  std::map<Ends, std::size_t> pairs;
-  flows_kept_ = 0;
-  for (std::size_t n = 0; n < plan.pairs.size(); ++n) {
-    const Ends ends(plan::PortName(plan.ports[plan.pairs[n].ports.from].port),
-                    plan::PortName(plan.ports[plan.pairs[n].ports.to].port));
-    const auto known = pairs_.find(ends);
-    if (known != pairs_.end()) counts[n] = std::move(counts_[known->second]);
-    flows_kept_ += counts[n].flows_kept();
-    pairs.emplace(ends, n);
-  }
-  plan_ = std::move(plan);
-  counts_ = std::move(counts);
-  pairs_ = std::move(pairs);
-}
-
 v1::MeshAssignment Mesh::OrderOf(const std::string& node) const {
   v1::MeshAssignment order;
   std::uint32_t flows = 0;
-  const auto places = places_.find(node);
-  if (places == places_.end()) return order;
+  const auto places = layout_.places.find(node);
+  if (places == layout_.places.end()) return order;
   std::map<std::string, v1::MeshPortAssignment*> ports;
   order.mutable_ports()->Reserve(static_cast<int>(places->second.candidates.size()));
   for (const std::size_t n : places->second.candidates) {
     v1::MeshPortAssignment& port = *order.add_ports();
-    *port.mutable_local() = candidates_[n].port;
-    ports.emplace(plan::PortName(candidates_[n].port), &port);
+    *port.mutable_local() = layout_.candidates[n].port;
+    ports.emplace(plan::PortName(port.local()), &port);
   }
-  for (const std::size_t n : places->second.pairs) {
-    const plan::MeshPair& pair = plan_.pairs[n];
-    const v1::ProbePort& to = plan_.ports[pair.ports.to].port;
-    const auto port = ports.find(plan::PortName(plan_.ports[pair.ports.from].port));
-    const auto known = endpoints_.find(plan::PortName(to));
-    if (port == ports.end() || known == endpoints_.end() || !known->second.known()) continue;
-    v1::MeshTarget& target = *port->second->add_targets();
-    *target.mutable_remote() = to;
-    *target.mutable_endpoint() = known->second.endpoint;
-    target.mutable_flow_labels()->Assign(pair.flow_labels.begin(), pair.flow_labels.end());
-    flows += std::max(1u, static_cast<std::uint32_t>(pair.flow_labels.size()));
+  for (const plan::PortIndex from : places->second.ports) {
+    const auto port = ports.find(plan::PortName(layout_.plan.ports[from].port));
+    if (port == ports.end()) continue;
+    for (const plan::MeshPair& pair : layout_.PairsFrom(from)) {
+      const v1::ProbePort& to = layout_.plan.ports[pair.ports.to].port;
+      const auto known = endpoints_.find(plan::PortName(to));
+      if (known == endpoints_.end() || !known->second.known()) continue;
+      v1::MeshTarget& target = *port->second->add_targets();
+      *target.mutable_remote() = to;
+      *target.mutable_endpoint() = known->second.endpoint;
+      const std::vector<std::uint32_t> labels = plan::FlowLabelsOf(layout_.plan, pair);
+      target.mutable_flow_labels()->Assign(labels.begin(), labels.end());
+      flows += pair.flows();
+    }
   }
   order.set_pings_per_second(std::min(settings_.pings_per_second, kFlowRateMax * flows));
   order.set_window_ms(kWindowMs);
@@ -277,10 +215,13 @@ v1::MeshAssignment Mesh::OrderOf(const std::string& node) const {
   return order;
 }
 
-// Sends only orders that have changed.
-void Mesh::SendOrders(Moment now) {
-  if (planned_at_ > now.steady || candidates_.empty()) return;
-  for (std::size_t sent = 0; sent < kOrdersAtOnce && !out_of_date_.empty(); ++sent) {
+// Sends only orders that have changed. True: there are more for this tick.
+bool Mesh::SendOrders() {
+  if (!agents_.MayOrder() || layout_.candidates.empty()) return false;
+  std::size_t targets = 0;
+  while (orders_left_ > 0 && !out_of_date_.empty()) {
+    if (targets >= kTargetsOfTurn) return true;
+    --orders_left_;
     const std::string name = *out_of_date_.begin();
     out_of_date_.erase(out_of_date_.begin());
     const auto node = nodes_.find(name);
@@ -288,101 +229,61 @@ void Mesh::SendOrders(Moment now) {
     v1::ControllerMessage message;
     v1::MeshAssignment& order = *message.mutable_mesh_assignment();
     order = OrderOf(name);
+    for (const v1::MeshPortAssignment& port : order.ports())
+      targets += static_cast<std::size_t>(port.targets_size());
     std::string text = order.SerializeAsString();
     if (text == node->second.sent) continue;
     node->second.sent = std::move(text);
     order.set_number(next_number_++);
     agents_.Send(node->second.session, message);
   }
+  return false;
+}
+
+// Counts the windows that have waited long enough. True: there are more.
+bool Mesh::CountWindows(Moment now) {
+  const bool moving = planning_ != nullptr && step_ == Step::kAnswered;
+  std::size_t paths = 0;
+  while (!moving && !arrived_.empty() && now.steady - arrived_.front().arrived >= hold_) {
+    if (paths >= kPathsOfTurn) return true;
+    Arrived& oldest = arrived_.front();
+    paths += static_cast<std::size_t>(oldest.window.paths_size());
+    Count(oldest);
+    arrived_bytes_ -= oldest.bytes;
+    arrived_.pop_front();
+  }
+  return false;
 }
 
 // A window counts if both ends were connected all the time and the endpoint was current: an agent
 // that stops destroys its queue pairs, which is not a loss of the network.
-bool Mesh::Counts(const Arrived& arrived, const Ends& ends) const {
-  const auto from = endpoints_.find(ends.first);
-  const auto to = endpoints_.find(ends.second);
-  return from != endpoints_.end() && to != endpoints_.end() && from->second.known() &&
-         to->second.known() && from->second.changed_at < arrived.began &&
-         to->second.changed_at < arrived.began && arrived.window.assignment() >= to->second.since;
+bool Mesh::Counts(const Arrived& arrived, const std::string& from, const std::string& to) const {
+  const auto one = endpoints_.find(from);
+  const auto other = endpoints_.find(to);
+  return one != endpoints_.end() && other != endpoints_.end() && one->second.known() &&
+         other->second.known() && one->second.changed_at < arrived.began &&
+         other->second.changed_at < arrived.began &&
+         arrived.window.assignment() >= other->second.since;
 }
 
-void Mesh::Count(const Arrived& arrived) {
+void Mesh::Count(Arrived& arrived) {
   const auto node = nodes_.find(arrived.node);
   if (node == nodes_.end()) return;
   const double rate = arrived.window.pings_per_second();
   node->second.pings_per_second = std::isfinite(rate) ? std::clamp(rate, 0.0, kPingsMax) : 0;
-  for (const v1::MeshPath& path : arrived.window.paths()) {
+  for (v1::MeshPath& path : *arrived.window.mutable_paths()) {
     if (path.from().node() != arrived.node || !Sound(path.ping())) continue;
-    const Ends ends(plan::PortName(path.from()), plan::PortName(path.to()));
-    const auto pair = pairs_.find(ends);
-    if (pair == pairs_.end() || !Counts(arrived, ends)) continue;
-    MeshCounts& counts = counts_[pair->second];
+    const std::string from = plan::PortName(path.from());
+    const std::string to = plan::PortName(path.to());
+    const auto pair = layout_.Find(from, to);
+    if (!pair || !Counts(arrived, from, to)) continue;
+    MeshCounts& counts = counts_[*pair];
     const std::size_t kept = counts.flows_kept();
-    counts.Add(path.ping(), flows_kept_ < kFlowsKeptMax);
+    counts.Add(std::move(*path.mutable_ping()), flows_kept_ < kFlowsKeptMax);
     flows_kept_ += counts.flows_kept() - kept;
     fresh_ = true;
   }
   ++node->second.windows;
-}
-
-// Results for blame: pairs with loss, with each of their flows, and other pairs for comparison,
-// both up to a maximum and spread over the fabric.
-google::protobuf::RepeatedPtrField<v1::PairResult> Mesh::ResultsForBlame() const {
-  std::size_t lossy = 0;
-  std::size_t clean = 0;
-  for (const MeshCounts& counts : counts_)
-    (counts.lost() > 0 ? lossy : clean) +=
-        counts.lost() > 0 ? std::max<std::size_t>(MeshCounts::kWindowsMax, counts.flows_kept()) : 1;
-  google::protobuf::RepeatedPtrField<v1::PairResult> results;
-  std::size_t seen[2] = {0, 0};
-  for (std::size_t n = 0; n < counts_.size(); ++n) {
-    const bool bad = counts_[n].lost() > 0;
-    const std::size_t stride = (bad ? lossy : clean) / kMeshObservationsMax + 1;
-    if (seen[bad ? 1 : 0]++ % stride != 0) continue;
-    const plan::MeshPair& pair = plan_.pairs[n];
-    const plan::MeshLeafPair& leaves = plan_.leaf_pairs[pair.leaf_pair];
-    counts_[n].AddTo(plan_.ports[pair.ports.from].port, plan_.ports[pair.ports.to].port,
-                     leaves.from_leaf != leaves.to_leaf, results);
-  }
-  return results;
-}
-
-void Mesh::Locate(const google::protobuf::RepeatedPtrField<v1::PairResult>& results, Moment now) {
-  ProbeCoverage coverage(sources_.located.Pairs());
-  for (const v1::PairResult& result : results) coverage.Take(result);
-  const std::vector<std::string> ids =
-      sources_.located.Take({.located_by = "mesh",
-                             .show_command = "fabricctl mesh",
-                             .traffic_class = class_.traffic_class(),
-                             .report = status_.blame(),
-                             .coverage = coverage,
-                             .affected = AffectedBy(status_.blame(), fabric_)},
-                            now);
-  status_.mutable_findings()->Assign(ids.begin(), ids.end());
-}
-
-void Mesh::Judge(Moment now) {
-  judged_at_ = now.steady;
-  if (!std::exchange(fresh_, false)) return;
-  const google::protobuf::RepeatedPtrField<v1::PairResult> results = ResultsForBlame();
-  const std::vector<v1::Finding> findings = sources_.open_findings();
-  *status_.mutable_blame() =
-      blame::Judge(fabric_, blame::ObservationsOf(fabric_, results), findings);
-  status_.mutable_blame()->clear_not_covered();  // The status has them, with reasons.
-  NameClasses({class_}, {}, *status_.mutable_blame());
-  Locate(results, now);
-
-  leaf_pairs_ = SumsOf(plan_, counts_);
-  numbers_ = NumbersOf(leaf_pairs_);
-  double rate = 0;
-  std::uint32_t windows = 0;
-  for (const auto& [name, node] : nodes_) {
-    rate += node.pings_per_second;
-    windows += std::min(node.windows, static_cast<std::uint32_t>(MeshCounts::kWindowsMax));
-  }
-  status_.set_pings_per_second(rate);
-  status_.set_windows(windows);
-  *status_.mutable_updated_at() = ToProto(now.wall);
 }
 
 }  // namespace fabric::control

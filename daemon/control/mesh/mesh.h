@@ -2,26 +2,31 @@
 // result windows and asks blame for suspects. Agents without mesh support are not part of it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
-#include "daemon/blame/fabric.h"
+#include "daemon/control/background.h"
 #include "daemon/control/fleet_numbers.h"
 #include "daemon/control/mesh/mesh_counts.h"
+#include "daemon/control/mesh/mesh_judgement.h"
+#include "daemon/control/mesh/mesh_layout.h"
+#include "daemon/control/mesh/mesh_planning.h"
 #include "daemon/control/options.h"
 #include "daemon/control/probing/job_classes.h"
 #include "daemon/control/probing/located_faults.h"
 #include "daemon/control/sessions.h"
-#include "daemon/fleet/fleet_view.h"
+#include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
-#include "daemon/plan/mesh.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/finding.pb.h"
 #include "fabric/v1/mesh.pb.h"
@@ -34,12 +39,15 @@ class Mesh {
     const fleet::Sites& sites;  // Locations of ports
     Duration lost_after;        // Time without a message after which a node is lost
     JobClasses& classes;        // Class of traffic of the pings
-    std::function<std::vector<v1::Finding>()> open_findings;
+    // Reads some open findings after the one with this id. True: there are more.
+    std::function<bool(std::string& after, std::vector<v1::Finding>&)> open_findings;
     LocatedFaults& located;  // Takes each judgement
+    Background* background;  // Plans and judges; nullptr: in the turn that begins it
   };
   // `epoch`: of the store.
   Mesh(const MeshSettings& settings, Sources sources, Sessions& agents, std::uint64_t epoch,
        Moment now);
+  ~Mesh();
 
   // A node, port, neighbour or site changed: the plan and the orders are renewed soon.
   void OnFleetChange(Moment now);
@@ -47,7 +55,9 @@ class Mesh {
   void OnWindow(const Session& session, const v1::MeshWindow& window, Moment now);
   void OnLost(const std::string& node, Moment now);  // Its endpoints become invalid.
   void OnRemoved(const std::string& node, Moment now);
-  void Tick(const fleet::Fleet& fleet, Moment now);
+  void Tick(Moment now);
+  // One step of the work since Tick(). False: nothing is left to do at present.
+  bool Continue(const fleet::Fleet& fleet, Moment now);
 
   const v1::MeshStatus& Status() const { return status_; }  // Without pairs of leaves
   const std::vector<v1::MeshLeafPair>& leaf_pairs() const { return leaf_pairs_; }
@@ -76,22 +86,30 @@ class Mesh {
     std::size_t bytes;  // Of the window in memory
     v1::MeshWindow window;
   };
-  using Ends = std::pair<std::string, std::string>;  // Names of two ports
+  static constexpr Duration kPlanEvery = std::chrono::seconds(5);
 
-  void MakePlan(const fleet::Fleet& fleet, Moment now);
+  bool IsBusy() const { return planning_ != nullptr || judgement_ != nullptr; }
+  bool NeedsPlan(Moment now) const;
+  void BeginPlan(Moment now);
+  bool ContinuePlan(const fleet::Fleet& fleet);
+  void TakePlan();
+  bool KeepCounts();
+  void EndPlan();
   void ChooseClass();
-  std::string Obstacle(const plan::Port& port) const;
-  void KeepCounts(plan::MeshPlan plan);
-  void SendOrders(Moment now);
+  std::string Obstacle(const v1::ProbePort& port) const;
+  bool SendOrders();
   v1::MeshAssignment OrderOf(const std::string& node) const;
   void End(const Session& session);
   std::size_t EndpointsOf(const std::string& node) const;
   void NoteSessions(Moment now);
-  google::protobuf::RepeatedPtrField<v1::PairResult> ResultsForBlame() const;
-  void Count(const Arrived& arrived);
-  bool Counts(const Arrived& arrived, const Ends& ends) const;
-  void Judge(Moment now);
-  void Locate(const google::protobuf::RepeatedPtrField<v1::PairResult>& results, Moment now);
+  bool CountWindows(Moment now);
+  void Count(Arrived& arrived);
+  bool Counts(const Arrived& arrived, const std::string& from, const std::string& to) const;
+  bool ContinueJudgement(Moment now);
+  void EndJudgement(MeshAnswer answer, Moment now);
+  // `ports`: of the mesh.
+  void Run(std::packaged_task<void()> work, std::size_t ports);
+  bool IsRunning() const;
 
   const MeshSettings settings_;
   const Sources sources_;
@@ -102,17 +120,17 @@ class Mesh {
   std::map<std::string, Node> nodes_;
   std::map<std::string, Endpoint> endpoints_;  // By the name of the port
   std::set<std::string> out_of_date_;          // Nodes whose order may have changed
-  plan::MeshPlan plan_;
-  std::vector<plan::Port> candidates_;  // With and without endpoints
-  struct Places {
-    std::vector<std::size_t> candidates;
-    std::vector<std::size_t> pairs;  // In the plan, with this node as sender
-  };
-  std::map<std::string, Places> places_;  // By node
-  blame::Fabric fabric_;
-  std::vector<MeshCounts> counts_;     // By pair of the plan
-  std::map<Ends, std::size_t> pairs_;  // Index in the plan's pairs
+  MeshLayout layout_;
+  std::vector<MeshCounts> counts_;  // By pair of the plan
   std::size_t flows_kept_ = 0;
+  // At most one of both at a time. It reads the layout, which does not change meanwhile.
+  std::unique_ptr<MeshPlanning> planning_;
+  std::unique_ptr<MeshJudgement> judgement_;
+  enum class Step : std::uint8_t { kFirst, kSecond, kThird, kAsked, kAnswered };
+  Step step_ = Step::kFirst;             // Of it
+  std::future<void> running_;            // In kAsked
+  std::vector<MeshCounts> next_counts_;  // Of the next plan
+  std::size_t orders_left_ = 0;          // In this tick
   std::size_t arrived_bytes_ = 0;
   std::deque<Arrived> arrived_;  // Not counted yet: news of their ends may follow.
   bool changed_ = true;

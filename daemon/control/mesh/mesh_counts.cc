@@ -52,19 +52,17 @@ void MeshCounts::Add(v1::PingSummary ping, bool keep_flows) {
   lost_ -= oldest.lost();
   voided_ -= oldest.voided();
   flows_kept_ -= static_cast<std::size_t>(oldest.flows_size());
-  windows_.pop_front();
+  windows_.erase(windows_.begin());
 }
 
-std::optional<double> MeshCounts::median_us() const {
-  for (auto at = windows_.rbegin(); at != windows_.rend(); ++at)
-    if (at->ping.has_network_round_trip()) return at->ping.network_round_trip().median_us();
-  return std::nullopt;
-}
-
-std::optional<double> MeshCounts::p99_us() const {
-  for (auto at = windows_.rbegin(); at != windows_.rend(); ++at)
-    if (at->ping.has_network_round_trip()) return at->ping.network_round_trip().p99_us();
-  return std::nullopt;
+MeshSum MeshCounts::Sum() const {
+  MeshSum sum{.sent = sent_, .lost = lost_, .voided = voided_};
+  for (const Window& window : windows_) {
+    if (!window.ping.has_network_round_trip()) continue;
+    sum.median_us = window.ping.network_round_trip().median_us();
+    sum.p99_us = window.ping.network_round_trip().p99_us();
+  }
+  return sum;
 }
 
 void MeshCounts::AddTo(const v1::ProbePort& from, const v1::ProbePort& to, bool across,
@@ -98,8 +96,7 @@ void MeshCounts::AddTo(const v1::ProbePort& from, const v1::ProbePort& to, bool 
   if (all.answered() > 0) add(all, 1);
 }
 
-std::vector<v1::MeshLeafPair> SumsOf(const plan::MeshPlan& plan,
-                                     const std::vector<MeshCounts>& counts) {
+std::vector<v1::MeshLeafPair> SumsOf(const plan::MeshPlan& plan, std::span<const MeshSum> pairs) {
   std::vector<v1::MeshLeafPair> sums(plan.leaf_pairs.size());
   std::vector<std::vector<double>> medians(sums.size());
   for (std::size_t n = 0; n < sums.size(); ++n) {
@@ -110,14 +107,13 @@ std::vector<v1::MeshLeafPair> SumsOf(const plan::MeshPlan& plan,
   for (std::size_t n = 0; n < plan.pairs.size(); ++n) {
     const plan::MeshPair& pair = plan.pairs[n];
     v1::MeshLeafPair& sum = sums[pair.leaf_pair];
-    const auto labels = static_cast<std::uint32_t>(pair.flow_labels.size());
     sum.set_port_pairs(sum.port_pairs() + 1);
-    sum.set_flows(sum.flows() + std::max(1u, labels));
-    sum.set_sent(sum.sent() + counts[n].sent());
-    sum.set_lost(sum.lost() + counts[n].lost());
-    sum.set_voided(sum.voided() + counts[n].voided());
-    if (const auto median = counts[n].median_us()) medians[pair.leaf_pair].push_back(*median);
-    if (const auto p99 = counts[n].p99_us()) sum.set_p99_us(std::max(sum.p99_us(), *p99));
+    sum.set_flows(sum.flows() + pair.flows());
+    sum.set_sent(sum.sent() + pairs[n].sent);
+    sum.set_lost(sum.lost() + pairs[n].lost);
+    sum.set_voided(sum.voided() + pairs[n].voided);
+    if (pairs[n].median_us) medians[pair.leaf_pair].push_back(*pairs[n].median_us);
+    if (pairs[n].p99_us) sum.set_p99_us(std::max(sum.p99_us(), *pairs[n].p99_us));
   }
   for (std::size_t n = 0; n < sums.size(); ++n)
     if (!medians[n].empty()) sums[n].set_median_us(MedianOf(std::move(medians[n])));

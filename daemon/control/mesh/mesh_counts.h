@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "daemon/blame/blame.h"
@@ -11,6 +11,15 @@
 #include "fabric/v1/mesh.pb.h"
 
 namespace fabric::control {
+
+struct MeshSum {
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t voided = 0;
+  // Of the newest window that has them
+  std::optional<double> median_us = {};
+  std::optional<double> p99_us = {};
+};
 
 // Of one pair of ports, one way.
 class MeshCounts {
@@ -25,9 +34,7 @@ class MeshCounts {
   std::uint64_t lost() const { return lost_; }
   std::uint64_t voided() const { return voided_; }
   std::size_t flows_kept() const { return flows_kept_; }
-  // Of the newest window that has one
-  std::optional<double> median_us() const;
-  std::optional<double> p99_us() const;
+  MeshSum Sum() const;
 
   // Adds ping results for blame: one for each window if a ping was lost, otherwise one in total.
   void AddTo(const v1::ProbePort& from, const v1::ProbePort& to, bool across,
@@ -39,7 +46,7 @@ class MeshCounts {
     v1::PingSummary ping;
   };
 
-  std::deque<Window> windows_;
+  std::vector<Window> windows_;  // Not a deque, which takes 600 bytes when it is empty
   std::uint32_t next_ = 1;
   std::uint64_t sent_ = 0;
   std::uint64_t lost_ = 0;
@@ -51,7 +58,6 @@ class MeshCounts {
 bool Sound(const v1::PingSummary& ping);
 
 // Sums over the pairs between two leaves, in the order of the plan.
-std::vector<v1::MeshLeafPair> SumsOf(const plan::MeshPlan& plan,
-                                     const std::vector<MeshCounts>& counts);
+std::vector<v1::MeshLeafPair> SumsOf(const plan::MeshPlan& plan, std::span<const MeshSum> pairs);
 
 }  // namespace fabric::control

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <deque>
 #include <future>
 #include <memory>
 #include <vector>
 
+#include "tests/testing/held_background.h"
 #include "tests/unit/control/campaign_words.h"
 
 namespace fabric::control {
@@ -48,22 +48,6 @@ TEST(Background, ItsEndWaitsForTheWorkThatRuns) {
   EXPECT_TRUE(ended);
 }
 
-// Works wait until Run().
-class Held final : public Background {
- public:
-  void Post(std::packaged_task<void()> work) override { works_.push_back(std::move(work)); }
-  std::size_t waiting() const { return works_.size(); }
-  void Run() {
-    while (!works_.empty()) {
-      works_.front()();
-      works_.pop_front();
-    }
-  }
-
- private:
-  std::deque<std::packaged_task<void()>> works_;
-};
-
 constexpr std::uint32_t kNodes = 66;  // Of two ports each: a large campaign
 
 v1::CampaignSpec Ring() {
@@ -73,7 +57,7 @@ v1::CampaignSpec Ring() {
 }
 
 TEST(LargeCampaigns, WaitForTheirJudgement) {
-  Held background;
+  testing::HeldBackground background;
   ControlWorld world({.background = &background});
   world.ConnectNodes(kNodes);
   const std::string id = world.StartCampaign(Ring());
@@ -96,7 +80,7 @@ TEST(LargeCampaigns, WaitForTheirJudgement) {
 }
 
 TEST(LargeCampaigns, CanBeCancelledWhileTheyAreJudged) {
-  Held background;
+  testing::HeldBackground background;
   ControlWorld world({.background = &background});
   world.ConnectNodes(kNodes);
   const std::string id = world.StartCampaign(Ring());

@@ -7,108 +7,21 @@
 #include <string>
 
 #include "base/text.h"
-#include "proto/timestamps.h"
-#include "tests/testing/control_world.h"
-#include "tests/testing/coverage.h"
 #include "tests/testing/nodes.h"
+#include "tests/unit/control/mesh_world.h"
 
 namespace fabric::control {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::Contains;
-using testing::ControlWorld;
 using ::testing::HasSubstr;
 
-v1::ProbePort PortOf(const std::string& node, std::uint32_t rail) {
-  v1::ProbePort port;
-  port.set_node(node);
-  port.set_device(Format("mlx5_{}", rail));
-  port.set_port(1);
-  port.set_rail(rail);
-  return port;
-}
+class MeshTest : public MeshWorld {};
 
-class MeshTest : public ::testing::Test {
+class MeshOffTest : public MeshWorld {
  protected:
-  explicit MeshTest(bool on = true) : world({.mesh = {.on = on, .paths = 4}}) {}
-
-  void Connect(std::uint32_t count) {
-    world.ConnectNodes(count);
-    world.agents.Advance(2s);
-  }
-  // As an agent says it: both rails, queue pairs from `number` on.
-  void TellEndpoints(const std::string& node, std::uint32_t number) {
-    v1::AgentMessage message;
-    for (std::uint32_t rail = 0; rail < 2; ++rail) {
-      v1::MeshEndpoint& one = *message.mutable_mesh_endpoints()->add_endpoints();
-      *one.mutable_port() = PortOf(node, rail);
-      one.mutable_endpoint()->set_queue_pair_number(number + rail);
-      one.mutable_endpoint()->set_gid(node);
-    }
-    ASSERT_TRUE(world.agents.Say(node, message).ok());
-  }
-  void AllTellEndpoints(std::uint32_t count) {
-    for (std::uint32_t n = 1; n <= count; ++n) TellEndpoints(Format("n{}", n), 100 * n);
-    world.agents.Advance(12s);
-  }
-  // Ten seconds in which `from` sent 100 pings to each of its targets; of those to `bad` on rail 0
-  // and of those from it so many were lost.
-  v1::AgentMessage WindowOf(const std::string& from, const std::string& bad, std::uint32_t lost) {
-    v1::AgentMessage message;
-    v1::MeshWindow& window = *message.mutable_mesh_window();
-    const Moment now = world.agents.now();
-    *window.mutable_started_at() = ToProto(now.wall - 10s);
-    *window.mutable_ended_at() = ToProto(now.wall);
-    window.set_pings_per_second(20);
-    const auto order = world.agents.mesh_assignment(from);
-    window.set_assignment(order.number());
-    for (const v1::MeshPortAssignment& port : order.ports()) {
-      for (const v1::MeshTarget& target : port.targets()) {
-        v1::MeshPath& path = *window.add_paths();
-        *path.mutable_from() = port.local();
-        *path.mutable_to() = target.remote();
-        const bool hit = port.local().rail() == 0 && (from == bad || target.remote().node() == bad);
-        v1::PingSummary& ping = *path.mutable_ping();
-        ping.set_sent(100);
-        ping.set_lost(hit ? lost : 0);
-        ping.set_answered(100 - ping.lost());
-        ping.mutable_network_round_trip()->set_median_us(7);
-        ping.mutable_network_round_trip()->set_p99_us(9);
-        v1::FlowSummary& flow = *ping.add_flows();
-        flow.set_sent(100);
-        flow.set_lost(ping.lost());
-      }
-    }
-    return message;
-  }
-  void PassWindows(std::uint32_t count, int windows, const std::string& bad = "",
-                   std::uint32_t lost = 0) {
-    for (int window = 0; window < windows; ++window) {
-      for (std::uint32_t n = 1; n <= count; ++n) {
-        const std::string node = Format("n{}", n);
-        ASSERT_TRUE(world.agents.Say(node, WindowOf(node, bad, lost)).ok());
-      }
-      world.agents.Advance(10s);
-    }
-    world.agents.Advance(15s);
-  }
-  v1::MeshStatus Status() {
-    v1::MeshStatus status;
-    EXPECT_TRUE(world.controller->Call(v1::GetMeshRequest(), status, world.agents.now()).ok());
-    return status;
-  }
-  std::vector<std::string> NotCovered() {
-    const v1::MeshStatus status = Status();
-    return testing::Texts(status.not_covered());
-  }
-
-  ControlWorld world;
-};
-
-class MeshOffTest : public MeshTest {
- protected:
-  MeshOffTest() : MeshTest(false) {}
+  MeshOffTest() : MeshWorld({.mesh = {.on = false}}) {}
 };
 
 TEST_F(MeshOffTest, OrdersNothingAndSaysWhy) {
@@ -268,7 +181,7 @@ TEST_F(MeshTest, WhatCannotBeIsNotTaken) {
   ASSERT_TRUE(world.agents.Say("n1", message).ok());
   v1::AgentMessage foreign;
   v1::MeshEndpoint& endpoint = *foreign.mutable_mesh_endpoints()->add_endpoints();
-  *endpoint.mutable_port() = PortOf("n2", 0);
+  *endpoint.mutable_port() = MeshPortOf("n2", 0);
   endpoint.mutable_endpoint()->set_queue_pair_number(666);
   ASSERT_TRUE(world.agents.Say("n1", foreign).ok());
   world.agents.Advance(30s);
@@ -284,7 +197,7 @@ TEST_F(MeshTest, ARemovedNodeLeavesNoEndpoints) {
   AllTellEndpoints(3);
   v1::AgentMessage forged;
   for (std::uint32_t n = 0; n < 1024; ++n)
-    *forged.mutable_mesh_endpoints()->add_endpoints()->mutable_port() = PortOf("n4", 100 + n);
+    *forged.mutable_mesh_endpoints()->add_endpoints()->mutable_port() = MeshPortOf("n4", 100 + n);
   ASSERT_TRUE(world.agents.Connect(testing::RoceNode({.number = 4})).ok());
   world.agents.Advance(2s);
   ASSERT_TRUE(world.agents.Say("n4", forged).ok());
