@@ -222,7 +222,9 @@ void FakeAgents::Answer(const std::string& node, const v1::ControllerMessage& me
 }
 
 std::string FakeAgents::GidOf(const v1::ProbePort& port) const {
-  for (const v1::RdmaDevice& device : agents_.at(port.node()).snapshot.rdma_devices())
+  const auto agent = agents_.find(port.node());
+  if (agent == agents_.end()) return port.node();  // Not one of these
+  for (const v1::RdmaDevice& device : agent->second.snapshot.rdma_devices())
     for (const v1::Port& one : device.ports())
       if (device.name() == port.device() && one.number() == port.port() && !one.gids().empty())
         return one.gids(0).gid();

@@ -112,5 +112,24 @@ TEST(Checked, LetsOnlyTheTwoEndsBeBlamed) {
   }
 }
 
+TEST(Checked, AFlowLosesNoMoreInBothDirectionsThanInAll) {
+  v1::ProbeSpec spec;
+  spec.mutable_ud_ping();
+  v1::ProbeResult result = CheckedResult(v1::PROBE_STATUS_OK, "");
+  result.mutable_ping()->set_sent(100);
+  result.mutable_ping()->set_answered(92);
+  result.mutable_ping()->set_lost(8);
+  v1::FlowSummary& flow = *result.mutable_ping()->add_flows();
+  flow.set_sent(100);
+  flow.set_lost(8);
+  flow.set_lost_out(6);
+  flow.set_lost_in(2);
+  EXPECT_EQ(Checked(spec, result, "n1", "n2").status(), v1::PROBE_STATUS_OK);
+  flow.set_lost_in(3);
+  const v1::ProbeResult wrong = Checked(spec, result, "n1", "n2");
+  EXPECT_EQ(wrong.status(), v1::PROBE_STATUS_FAILED);
+  EXPECT_EQ(wrong.reason(), "n1: reported ok with invalid pings");
+}
+
 }  // namespace
 }  // namespace fabric::control
