@@ -81,6 +81,7 @@ constexpr Rules kFailedCard = {"log_firmware_healthy", "log_no_pcie_faults",
                                "log_no_command_timeouts"};
 constexpr Rules kEffectsOfCard = {"log_no_transmit_timeouts"};
 constexpr Rules kFailedFirmware = {"log_firmware_healthy"};
+constexpr Rules kPcieFaults = {"log_no_pcie_faults"};
 constexpr Rules kLateCommands = {"log_no_command_timeouts"};
 constexpr Rules kMissingModules = {"peermem_loaded", "peermem_bound", "rdma_card_has_device",
                                    "rdma_device_present"};
@@ -286,6 +287,10 @@ constexpr CauseRule kCauseRules[] = {
      .where = Where::kCard,
      .causes = kRefusedLinkModule,
      .effects = kPortDown},
+    {.why = "A driver that does not reach its card on PCIe reports a failed device",
+     .where = Where::kCard,
+     .causes = kPcieFaults,
+     .effects = kFailedFirmware},
     {.why = "Firmware that failed does not answer commands",
      .where = Where::kCard,
      .causes = kFailedFirmware,

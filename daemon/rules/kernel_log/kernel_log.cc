@@ -67,7 +67,8 @@ std::vector<v1::Remedy> ResetGpu(const LogPlace& place) {
 
 constexpr LogFault kGpu = {.topic = LogTopic::kGpu,
                            .what = "RDMA cannot reach the memory of a GPU that failed",
-                           .remedies = ResetGpu};
+                           .remedies = ResetGpu,
+                           .with = LogTopic::kPcie};
 
 std::vector<v1::Remedy> BootCold(const LogPlace& place) {
   return {ShowHealth(place,
@@ -146,7 +147,8 @@ std::vector<v1::Remedy> CheckSlot(const LogPlace& place) {
 constexpr LogFault kPcie = {.topic = LogTopic::kPcie,
                             .what = "fatal PCIe errors, or too little power in the slot",
                             .remedies = CheckSlot,
-                            .applies = IsPowerMissing};
+                            .applies = IsPowerMissing,
+                            .left_to = LogTopic::kGpu};
 
 std::vector<v1::Remedy> InstallModules(const LogPlace&) {
   return {Query({.command = "dkms status; modinfo -n ib_core mlx5_core nvidia_peermem",

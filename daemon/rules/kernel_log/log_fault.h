@@ -26,6 +26,10 @@ struct LogFault {
   // Whether a line that matches is a fault on this node; nullptr: always.
   bool (*applies)(const fleet::NodeView& node, const v1::KernelLogLine& line) = nullptr;
   bool without_ports = false;  // Also judges nodes without RDMA ports.
+  // Lines of this topic about the same card are evidence too.
+  LogTopic with = LogTopic::kNone;
+  // The rule skips cards with lines of this topic: another rule reports them.
+  LogTopic left_to = LogTopic::kNone;
 };
 
 // Written in the last day before the snapshot. A capture may be read years later: there, in the
@@ -33,9 +37,9 @@ struct LogFault {
 bool IsRecent(const v1::NodeSnapshot& snapshot, const v1::KernelLogLine& line);
 // The port on the card that the line names; nullptr if there is none or it is unknown.
 const fleet::PortView* PortOf(const fleet::NodeView& node, const v1::KernelLogLine& line);
-// Lines by what they name. Both functions of a card log the same line.
+// Lines by what they name. Both functions of a card log the same line, by address or by name.
 using LinesByPlace = std::map<std::string, std::vector<const v1::KernelLogLine*>>;
-void AddByPlace(const v1::KernelLogLine& line, LinesByPlace& lines);
+void AddByPlace(const fleet::NodeView& node, const v1::KernelLogLine& line, LinesByPlace& lines);
 // "mlx5_1 (0000:18:00.0)"; empty if the line names nothing.
 std::string WhereOf(const fleet::NodeView& node, const v1::KernelLogLine& line);
 std::vector<v1::Evidence> LogEvidence(const fleet::NodeView& node,

@@ -79,8 +79,8 @@ void JudgeUnknownErrors(const fleet::NodeView& node, Verdicts& out) {
   for (const v1::KernelLogLine& line : snapshot.kernel_log()) {
     if (!IsOfNicDriver(line) || !IsRecent(snapshot, line)) continue;
     const LogTopic topic = TopicOf(line);
-    if (IsOfFailure(topic)) AddByPlace(line, failed);
-    if (topic == LogTopic::kNone && IsError(line)) AddByPlace(line, by_place);
+    if (IsOfFailure(topic)) AddByPlace(node, line, failed);
+    if (topic == LogTopic::kNone && IsError(line)) AddByPlace(node, line, by_place);
   }
   for (const auto& [place, lines] : failed) by_place.erase(place);
   if (by_place.empty()) return out.Pass();

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "tests/testing/node_machine.h"
 #include "tests/unit/rules/judged.h"
 
@@ -153,6 +156,76 @@ TEST(KernelLog, ReportsXidsThatAffectRdma) {
   EXPECT_EQ(finding.title(),
             "RDMA cannot reach the memory of a GPU that failed, expected none: 0000:1b:00.0");
   EXPECT_EQ(finding.evidence(0).seen(), line.text());
+}
+
+constexpr const char* kContainment = "DPC: containment event, status:0x1f01 source:0x0000";
+
+// A line about the port above a function.
+void LoggedAbove(v1::NodeSnapshot& node, const std::string& address) {
+  const std::string port = *testing::FunctionAt(node, address).path().rbegin();
+  Logged(node, "pcie", "pcieport " + port + ": " + kContainment).set_pci_address(port);
+}
+
+TEST(KernelLog, ReportsAnErrorOfACardAndOfThePortAboveItOnce) {
+  auto nodes = Nodes(1, RoceNode);
+  LoggedAbove(nodes[0], "0000:18:00.0");
+  Logged(nodes[0], "mlx5",
+         "mlx5_core 0000:18:00.0: mlx5_pci_err_detected Device state = 1 health sensors: 1", 1);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "log_no_pcie_faults");
+  EXPECT_EQ(finding.subject().device(), "mlx5_1");
+  EXPECT_EQ(finding.evidence_size(), 2);
+  LoggedAbove(nodes[0], "0000:17:00.0");
+  EXPECT_THAT(Failures(nodes), ElementsAre("log_no_pcie_faults n1", "log_no_pcie_faults n1/mlx5_1"))
+      << "another port";
+}
+
+TEST(KernelLog, ReportsAPortWithSeveralFailedCardsBelowItOnce) {
+  auto nodes = Nodes(1, RoceNode);
+  v1::PciFunction& second = testing::FunctionAt(nodes[0], "0000:18:00.0");
+  second.set_path(0, testing::FunctionAt(nodes[0], "0000:17:00.0").path(0));
+  LoggedAbove(nodes[0], "0000:18:00.0");
+  for (const std::uint32_t rail : {0U, 1U})
+    Logged(nodes[0], "mlx5", "mlx5_core: mlx5_pci_err_detected Device state = 1", rail);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.title(),
+            "fatal PCIe errors, or too little power in the slot, expected none: 0000:00:17.0");
+  EXPECT_EQ(finding.evidence_size(), 3);
+}
+
+TEST(KernelLog, ReportsAGpuThatFellOffTheBusOnce) {
+  auto nodes = Nodes(1, RoceNode);
+  const std::string gpu = nodes[0].gpus(0).pci_address();
+  LoggedAbove(nodes[0], gpu);
+  Logged(nodes[0], "xid", "NVRM: Xid (PCI:" + gpu + "): 79, GPU has fallen off the bus.")
+      .set_pci_address(gpu);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "log_gpu_reachable");
+  EXPECT_EQ(finding.evidence_size(), 2);
+}
+
+TEST(KernelLog, LinesThatNameACardByAddressAndByDeviceAreOneFinding) {
+  auto nodes = Nodes(1, RoceNode);
+  Logged(nodes[0], "mlx5", "mlx5_core 0000:18:00.0: Health issue observed, firmware", 1);
+  v1::KernelLogLine& line = Logged(nodes[0], "mlx5", "mlx5_1: device's health compromised");
+  line.clear_pci_address();
+  line.set_device("mlx5_1");
+  EXPECT_EQ(TheFailure(nodes).evidence_size(), 2);
+}
+
+TEST(KernelLog, APcieErrorExplainsTheFailedDeviceThatTheDriverReports) {
+  auto nodes = Nodes(1, RoceNode);
+  Logged(nodes[0], "mlx5", "mlx5_core 0000:18:00.0: mlx5_pci_err_detected Device state = 1", 1);
+  Logged(nodes[0], "mlx5", "mlx5_core 0000:18:00.0: poll_health: Fatal error 1 detected", 1);
+  Logged(nodes[0], "mlx5",
+         "mlx5_core 0000:18:00.0: wait_func: MODIFY_RQ timeout. Will cause a leak of a command "
+         "resource",
+         1);
+  std::vector<std::string> causes;
+  for (const v1::Finding& finding : JudgeWithCauses(nodes).findings)
+    if (finding.verdict() == v1::VERDICT_FAIL && finding.explained_by().empty())
+      causes.push_back(finding.rule());
+  EXPECT_THAT(causes, ElementsAre("log_no_pcie_faults"));
 }
 
 TEST(KernelLog, ReportsAnInvalidContextOncePerNode) {
