@@ -135,6 +135,16 @@ TEST(Case, SomeQueuePairsDoNotInheritTheTrafficClass) {
               ElementsAre("rdma_on_lossless_priority n2/mlx5_0/1"));
 }
 
+// The same with a twentieth of the bytes.
+TEST(Case, FewQueuePairsDoNotInheritTheTrafficClass) {
+  Pair pair = testing::PairOf(Nodes(3, testing::RoceNode));
+  testing::Count(pair, 1, 0, "rdma_tx_bytes", 90'000'000'000);
+  testing::Count(pair, 1, 0, "tx_bytes_prio3", 86'000'000'000);
+  testing::Count(pair, 1, 0, "tx_bytes_prio0", 4'700'000'000);
+  EXPECT_THAT(FailuresBetween(pair.before, pair.after),
+              ElementsAre("rdma_on_lossless_priority n2/mlx5_0/1"));
+}
+
 // RDMA slower than TCP under incast: nobody marks it, PFC on priority 3 protects nothing.
 TEST(Case, RdmaOnTheDefaultPriority) {
   Pair pair = testing::PairOf(Nodes(3, testing::RoceNode, {.rails = 1}));

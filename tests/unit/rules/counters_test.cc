@@ -385,6 +385,36 @@ TEST(Discards, OfOnePortAreComparedWithItsPeers) {
   EXPECT_THAT(PairFailures(pair), IsEmpty()) << "all carry the same load";
 }
 
+TEST(RdmaOnLosslessPriority, AFewMissingBytesCountWhereALossyPriorityHasThem) {
+  struct Case {
+    std::uint64_t rdma;
+    std::uint64_t lossless;
+    std::uint64_t lossy;
+    bool fails;
+  };
+  constexpr std::uint64_t kGigabyte = 1'000'000'000;
+  constexpr Case kCases[] = {
+      {200 * kGigabyte, 190 * kGigabyte, 11 * kGigabyte, true},
+      {200 * kGigabyte, 190 * kGigabyte, 2 * kGigabyte, false},   // Another reading time
+      {200 * kGigabyte, 204 * kGigabyte, 90 * kGigabyte, false},  // TCP on priority 0
+      {200 * kGigabyte, 195 * kGigabyte, 6 * kGigabyte, false},   // Headers
+      {40 * kGigabyte, 38 * kGigabyte, 2 * kGigabyte, false},     // Few bytes
+      {40 * kGigabyte, 35 * kGigabyte, 5 * kGigabyte, true},
+  };
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(one.lossless);
+    Pair pair = Roce();
+    testing::Count(pair, 0, 0, "rdma_tx_bytes", one.rdma);
+    testing::Count(pair, 0, 0, "tx_bytes_prio3", one.lossless);
+    testing::Count(pair, 0, 0, "tx_bytes_prio0", one.lossy);
+    EXPECT_EQ(!PairFailures(pair).empty(), one.fails);
+    for (auto& node : pair.after)
+      for (auto& netdev : *node.mutable_net_interfaces()) netdev.set_driver("bnxt_en");
+    const bool much = one.lossless < one.rdma - one.rdma / 10;
+    EXPECT_EQ(!PairFailures(pair).empty(), much) << "may count headers for RDMA";
+  }
+}
+
 TEST(RdmaOnLosslessPriority, NeedsSettingsThatWouldCarryIt) {
   Pair pair = Roce();
   testing::Busy(pair, 0, 0);
