@@ -219,6 +219,7 @@ constexpr LogRow kRows[] = {
     {"xid", "): 119,", Topic::kGpu},  // GSP timeout
     {"xid", "): 120,", Topic::kGpu},  // GSP error
     {"xid", "): 140,", Topic::kGpu},  // Unrecovered ECC error
+    {"nvidia", "API mismatch", Topic::kGpuVersion},
     {"nvidia", "fallen off the bus", Topic::kGpu},
     {"nvidia", "GPU lost from the bus", Topic::kGpu},
     {"nvidia", "RmInitAdapter failed", Topic::kGpu},

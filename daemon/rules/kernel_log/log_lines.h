@@ -22,6 +22,7 @@ enum class LogTopic : std::uint8_t {
   kPcie,
   kIommu,
   kGpu,
+  kGpuVersion,  // The GPU driver refused a library
   kNvlink,
   kPeermem,
   kRefusedModule,

@@ -228,6 +228,21 @@ TEST(KernelLog, APcieErrorExplainsTheFailedDeviceThatTheDriverReports) {
   EXPECT_THAT(causes, ElementsAre("log_no_pcie_faults"));
 }
 
+// log_gpu_libraries_fit
+TEST(KernelLog, ALibraryOfAnotherVersionMattersWhereJobsUseGpudirect) {
+  auto nodes = Nodes(1, RoceNode);
+  Logged(nodes[0], "nvidia", "NVRM: API mismatch: the client has the version 570.86.15, but")
+      .clear_pci_address();
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "the GPU driver refused a program whose library has another version, expected none");
+  v1::Expectations expect;
+  expect.set_gpudirect(false);
+  EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
+  nodes[0].clear_gpus();
+  nodes[0].clear_gpu_nic_paths();
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
 TEST(KernelLog, ReportsAnInvalidContextOncePerNode) {
   auto nodes = Nodes(1, RoceNode);
   for (const char* pid : {"127", "128"})

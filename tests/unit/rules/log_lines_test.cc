@@ -131,6 +131,10 @@ constexpr RuleOfLine kRulesOfLines[] = {
      Card::kWithoutLink, "log_no_module_faults"},
     {"[ 9100.000000] NETDEV WATCHDOG: ens1f0np0 (mlx5_core): transmit queue 3 timed out",
      Card::kOfLine, "log_no_transmit_timeouts"},
+    {"[ 9100.000000] NVRM: API mismatch: the client has the version 570.86.15, but", Card::kOfLine,
+     "log_gpu_libraries_fit"},
+    {"[ 9100.000000] NVRM: API mismatch: the client 'python3' (pid 4711)", Card::kOfLine,
+     "log_gpu_libraries_fit"},
     {"[ 9100.000000] infiniband bnxt_re0: Failed to allocate HW AH", Card::kOfLine,
      "log_errors_known"},
 };
