@@ -60,6 +60,7 @@ enum class Cause : std::uint8_t {
   kPcie,
   kGpuFailed,
   kNvlink,
+  kHost,
   kStraggler,
   kEarlierError,
   kProgram,
