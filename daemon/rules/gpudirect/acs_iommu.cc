@@ -51,8 +51,8 @@ v1::Remedy SwitchAcsOff(const fleet::NodeView& node, std::string_view bridge) {
   return remedy;
 }
 
-void FailAcs(const fleet::NodeView& node, const std::set<std::string_view>& bridges,
-             Verdicts& out) {
+void FailAcs(const fleet::NodeView& node, std::string_view ends,
+             const std::set<std::string_view>& bridges, Verdicts& out) {
   std::vector<std::string> names(bridges.begin(), bridges.end());
   const bool passes_through = PassesThrough(node.node->snapshot);
   std::vector<v1::Evidence> evidence;
@@ -72,7 +72,7 @@ void FailAcs(const fleet::NodeView& node, const std::set<std::string_view>& brid
                "requests through instead: ATS on the NICs, and DirectTrans in the ACS of the "
                "bridges, as the vendor of the platform describes."));
   out.Fail(SubjectOf(node),
-           Format("ACS redirects traffic between GPU and NIC on {} bridge{}, expected none: {}",
+           Format("ACS redirects traffic between {} on {} bridge{}, expected none: {}", ends,
                   names.size(), names.size() == 1 ? "" : "s", Listed(names)),
            std::move(evidence), std::move(remedies));
 }
@@ -82,9 +82,11 @@ void JudgeAcs(const fleet::NodeView& node, Verdicts& out) {
   if (IsVirtualMachine(snapshot)) return;
   if (AllPassedThrough(snapshot)) return;  // Does not apply: ACS must stay on.
   if (snapshot.gpu_nic_paths().empty()) return;
-  const auto bridges = RedirectingBridges(node);
+  auto bridges = RedirectingBridges(node);
+  const std::string_view ends = bridges.empty() ? "GPUs" : "GPU and NIC";
+  bridges.merge(RedirectingBridgesBetweenGpus(snapshot));
   if (!bridges.empty())
-    FailAcs(node, bridges, out);
+    FailAcs(node, ends, bridges, out);
   else
     out.Pass();
 }
@@ -170,7 +172,9 @@ extern const Rule acs_off_between_gpu_and_nic = {
         "errors. The kernel switches it on if it finds an IOMMU, also with iommu=pt, and some "
         "BIOSes do so. In virtual machines, and on hosts whose GPUs all belong to virtual "
         "machines, "
-        "it must stay on; other bridges do not matter.",
+        "it must stay on. Bridges between GPUs matter for GPUs without NVLink, and root ports only "
+        "where the IOMMU translates: with iommu=pt they pass traffic on. Other bridges do not "
+        "matter.",
     .source =
         "NCCL user guide, troubleshooting, PCI Access Control Services; kernel "
         "drivers/pci/pci.c (pci_std_enable_acs)",

@@ -14,9 +14,17 @@ using fleet::PortView;
 
 namespace {
 
+bool IsTranslatedAt(const v1::NodeSnapshot& snapshot, std::string_view address) {
+  const v1::PciFunction* const function = FindFunction(snapshot, address);
+  return function != nullptr && IsTranslated(*function);
+}
+
+// Both ends send requests: the NIC most of them.
 bool Translates(const v1::NodeSnapshot& snapshot, const v1::GpuNicPath& path) {
-  const v1::PciFunction* const gpu = FindFunction(snapshot, path.gpu());
-  return gpu != nullptr && IsTranslated(*gpu);
+  if (IsTranslatedAt(snapshot, path.gpu())) return true;
+  return std::ranges::any_of(snapshot.rdma_devices(), [&](const v1::RdmaDevice& device) {
+    return device.name() == path.device() && IsTranslatedAt(snapshot, device.pci_address());
+  });
 }
 
 // The GPU belongs to a virtual machine.
@@ -65,6 +73,38 @@ void ForPeerPaths(const fleet::NodeView& node, bool (*wanted)(const v1::GpuNicPa
       visit(*path);
     }
   }
+}
+
+// GPUs of the host that are known to have no NVLink: their traffic takes PCIe.
+std::vector<const v1::PciFunction*> GpusOnPcie(const v1::NodeSnapshot& snapshot) {
+  std::vector<const v1::PciFunction*> gpus;
+  for (const v1::Gpu& gpu : snapshot.gpus()) {
+    const bool on_pcie = IsInUse(gpu) && gpu.has_nvlinks() && gpu.nvlinks() == 0;
+    const v1::PciFunction* const function = FindFunction(snapshot, gpu.pci_address());
+    if (on_pcie && function != nullptr) gpus.push_back(function);
+  }
+  return gpus;
+}
+
+// Calls `visit` for the bridges between two GPUs on which redirection matters: below a common
+// switch, or below one host bridge if the IOMMU translates.
+template <class Visit>
+void ForBridgesBetween(const v1::PciFunction& a, const v1::PciFunction& b, const Visit& visit) {
+  if (!a.has_root_complex() || a.root_complex() != b.root_complex()) return;
+  int common = 0;
+  while (common < std::min(a.path_size(), b.path_size()) && a.path(common) == b.path(common))
+    ++common;
+  if (common == 0 && !IsTranslated(a) && !IsTranslated(b)) return;
+  for (const v1::PciFunction* const gpu : {&a, &b})
+    for (int depth = common; depth < gpu->path_size(); ++depth) visit(gpu->path(depth));
+}
+
+template <class Visit>
+void ForBridgesBetweenGpus(const v1::NodeSnapshot& snapshot, const Visit& visit) {
+  if (IsVirtualMachine(snapshot)) return;
+  const std::vector<const v1::PciFunction*> gpus = GpusOnPcie(snapshot);
+  for (std::size_t a = 0; a < gpus.size(); ++a)
+    for (std::size_t b = a + 1; b < gpus.size(); ++b) ForBridgesBetween(*gpus[a], *gpus[b], visit);
 }
 
 }  // namespace
@@ -227,11 +267,26 @@ std::set<std::string_view> RedirectingBridges(const fleet::NodeView& node) {
   return bridges;
 }
 
+std::set<std::string_view> RedirectingBridgesBetweenGpus(const v1::NodeSnapshot& snapshot) {
+  std::set<std::string_view> bridges;
+  ForBridgesBetweenGpus(snapshot, [&](std::string_view address) {
+    const v1::PciFunction* const bridge = FindFunction(snapshot, address);
+    if (bridge != nullptr && bridge->acs().redirects()) bridges.insert(address);
+  });
+  return bridges;
+}
+
 bool HasUnreadRedirects(const fleet::NodeView& node) {
   bool unread = false;
   const auto is_unread = [](const v1::GpuNicPath& path) { return !path.acs_known(); };
   ForPeerPaths(node, is_unread, [&](const v1::GpuNicPath& path) {
     unread = unread || (is_unread(path) && IsGpuInUse(node, path));
+  });
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  ForBridgesBetweenGpus(snapshot, [&](std::string_view address) {
+    const v1::PciFunction* const bridge = FindFunction(snapshot, address);
+    // The inspector sets ats_capable of each bridge whose extended registers it could read.
+    unread = unread || bridge == nullptr || !(bridge->has_acs() || bridge->has_ats_capable());
   });
   return unread;
 }

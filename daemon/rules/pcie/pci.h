@@ -82,6 +82,8 @@ bool IsRdmaNode(const fleet::NodeView& node);
 // translation the redirect does not matter there). Empty in virtual machines, where access control
 // must stay on.
 std::set<std::string_view> RedirectingBridges(const fleet::NodeView& node);
+// The same between GPUs without NVLink, whose traffic takes PCIe.
+std::set<std::string_view> RedirectingBridgesBetweenGpus(const v1::NodeSnapshot& snapshot);
 // The ACS registers of such a path could not be read. Other GPUs and NICs do not matter.
 bool HasUnreadRedirects(const fleet::NodeView& node);
 

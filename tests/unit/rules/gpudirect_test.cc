@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "tests/testing/node_machine.h"
 #include "tests/unit/rules/judged.h"
 
@@ -54,6 +58,67 @@ TEST(AcsOff, FailsForARootPortWhenTheIommuTranslates) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
   FunctionOfGpu(nodes[0]).set_iommu_type("DMA-FQ");
   EXPECT_THAT(Failures(nodes), ::testing::Contains("acs_off_between_gpu_and_nic n1"));
+}
+
+TEST(AcsOff, TheNicSendsRequestsTooAndMayBeTranslated) {
+  auto nodes = Nodes(1, RoceNode);
+  Redirect(nodes[0], 0, "0000:00:17.0", v1::PCI_DISTANCE_PHB);
+  FunctionOfRail(nodes[0], 0).set_iommu_type("DMA");
+  EXPECT_THAT(Failures(nodes), ::testing::Contains("acs_off_between_gpu_and_nic n1"));
+}
+
+// Adds a second GPU below a root port or a port of a switch of its own.
+void AddGpu(v1::NodeSnapshot& node, const std::string& address, std::vector<std::string> path) {
+  v1::Gpu gpu = node.gpus(0);
+  v1::PciFunction function = FunctionOfGpu(node);
+  gpu.set_pci_address(address);
+  gpu.set_uuid("GPU-2");
+  function.set_address(address);
+  function.mutable_path()->Assign(path.begin(), path.end());
+  *node.add_gpus() = gpu;
+  *node.add_pci_functions() = function;
+  for (v1::Gpu& each : *node.mutable_gpus()) each.set_nvlinks(0);
+  std::ranges::sort(*node.mutable_pci_functions(), {}, &v1::PciFunction::address);
+}
+
+v1::PciFunction& AddPort(v1::NodeSnapshot& node, const std::string& address) {
+  v1::PciFunction port = FunctionAt(node, FunctionOfGpu(node).path(0));
+  port.set_address(address);
+  port.mutable_acs()->set_redirects(true);
+  port.mutable_acs()->set_control(0x1d);
+  *node.add_pci_functions() = port;
+  std::ranges::sort(*node.mutable_pci_functions(), {}, &v1::PciFunction::address);
+  return FunctionAt(node, address);
+}
+
+TEST(AcsOff, FailsForASwitchBetweenGpusWithoutNvlink) {
+  auto nodes = Nodes(1, RoceNode);
+  const std::string root = FunctionOfGpu(nodes[0]).path(0);
+  AddPort(nodes[0], "0000:a1:01.0");
+  AddGpu(nodes[0], "0000:a2:00.0", {root, "0000:a1:01.0"});
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "ACS redirects traffic between GPUs on 1 bridge, expected none: 0000:a1:01.0");
+  nodes[0].mutable_gpus(0)->set_nvlinks(18);
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "traffic takes NVLink";
+  nodes[0].mutable_gpus(0)->set_nvlinks(0);
+  FunctionAt(nodes[0], "0000:a1:01.0").clear_acs();
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  FunctionAt(nodes[0], "0000:a1:01.0").clear_ats_capable();
+  EXPECT_THAT(Unknowns(nodes), ElementsAre("acs_off_between_gpu_and_nic n1"));
+}
+
+// Two GPUs below root ports, no switch: redirection there sends traffic through the IOMMU, which
+// passes it on with iommu=pt.
+TEST(AcsOff, ARootPortBetweenGpusMattersWhereTheIommuTranslates) {
+  auto nodes = Nodes(1, RoceNode);
+  AddPort(nodes[0], "0000:00:1e.0");
+  AddGpu(nodes[0], "0000:a2:00.0", {"0000:00:1e.0"});
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  FunctionAt(nodes[0], "0000:a2:00.0").set_iommu_type("DMA-FQ");
+  EXPECT_THAT(Failures(nodes), ::testing::Contains("acs_off_between_gpu_and_nic n1"));
+  FunctionAt(nodes[0], "0000:a2:00.0").set_root_complex("pci0000:80");
+  EXPECT_THAT(Failures(nodes),
+              ::testing::Not(::testing::Contains("acs_off_between_gpu_and_nic n1")));
 }
 
 TEST(IommuPassesThrough, FailsWithGpusAndRdma) {
