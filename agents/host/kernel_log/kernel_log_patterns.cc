@@ -48,7 +48,7 @@ constexpr Phrase kPhrases[] = {
     {"eighbour table overflow", {.category = "net", .severity = kError}},
     {"nf_conntrack: table full", {.category = "net", .severity = kError}},
     {"IPv6 duplicate address", {.category = "net", .severity = kError}},
-    // kernel/watchdog.c, kernel/rcu, kernel/hung_task.c, mm/oom_kill.c, mm/page_alloc.c, arch/x86
+    // kernel/watchdog.c, kernel/rcu, kernel/hung_task.c, mm/{oom_kill,page_alloc,memory-failure}.c
     {"BUG: soft lockup", {.category = "host", .severity = kError}},
     {"hard LOCKUP", {.category = "host", .severity = kError}},
     {"self-detected stall on CPU", {.category = "host", .severity = kError}},
@@ -56,6 +56,8 @@ constexpr Phrase kPhrases[] = {
     {" blocked for more than ", {.category = "host", .severity = kError}},
     {"ut of memory: Kill", {.category = "host", .severity = kError}},
     {"page allocation failure", {.category = "host", .severity = kWarning}},
+    {" UE memory ", {.category = "host", .severity = kError}},  // drivers/edac
+    {"Memory failure: 0x", {.category = "host", .severity = kError}},
     {"Machine Check Exception", {.category = "host", .severity = kError}},
     {"[Hardware Error]: event severity: fatal", {.category = "host", .severity = kError}},
     {"BUG: unable to handle", {.category = "host", .severity = kError}},

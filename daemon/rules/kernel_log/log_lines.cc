@@ -219,6 +219,8 @@ constexpr LogRow kRows[] = {
     {"xid", "): 119,", Topic::kGpu},  // GSP timeout
     {"xid", "): 120,", Topic::kGpu},  // GSP error
     {"xid", "): 140,", Topic::kGpu},  // Unrecovered ECC error
+    {"xid", "): 154,", Topic::kHarmless, "to 0x0 ("},
+    {"xid", "): 154,", Topic::kGpu},  // Needs a reset or a boot
     {"nvidia", "API mismatch", Topic::kGpuVersion},
     {"nvidia", "fallen off the bus", Topic::kGpu},
     {"nvidia", "GPU lost from the bus", Topic::kGpu},

@@ -150,6 +150,10 @@ TEST(KernelLog, ReportsXidsThatAffectRdma) {
       nodes[0], "xid", "NVRM: Xid (PCI:0000:1b:00): 94, pid=8813, name=python3, Contained: SM");
   line.set_pci_address("0000:1b:00.0");
   EXPECT_THAT(Failures(nodes), IsEmpty());
+  line.set_text(
+      "NVRM: Xid (PCI:0000:1b:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) "
+      "to 0x0 (None)");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
   line.set_text("NVRM: Xid (PCI:0000:1b:00): 79, pid=8813, GPU has fallen off the bus.");
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "log_gpu_reachable");

@@ -131,6 +131,13 @@ constexpr RuleOfLine kRulesOfLines[] = {
      Card::kWithoutLink, "log_no_module_faults"},
     {"[ 9100.000000] NETDEV WATCHDOG: ens1f0np0 (mlx5_core): transmit queue 3 timed out",
      Card::kOfLine, "log_no_transmit_timeouts"},
+    {"[ 9100.000000] EDAC MC1: 1 UE memory read error on CPU_SrcID#1_MC#0_Chan#0_DIMM#0",
+     Card::kOfLine, "log_host_healthy"},
+    {"[ 9100.000000] Memory failure: 0x1234: recovery action for dirty LRU page: Recovered",
+     Card::kOfLine, "log_host_healthy"},
+    {"[ 9100.000000] NVRM: Xid (PCI:0000:9b:00): 154, GPU recovery action changed from 0x0 (None) "
+     "to 0x2 (Node Reboot Required)",
+     Card::kOfLine, "log_gpu_reachable"},
     {"[ 9100.000000] NVRM: API mismatch: the client has the version 570.86.15, but", Card::kOfLine,
      "log_gpu_libraries_fit"},
     {"[ 9100.000000] NVRM: API mismatch: the client 'python3' (pid 4711)", Card::kOfLine,
