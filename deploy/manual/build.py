@@ -7,6 +7,7 @@ Needs python3-markdown (Debian). Exits with 1 and one line for each broken link.
 """
 
 import html
+import os
 import pathlib
 import re
 import shutil
@@ -14,19 +15,24 @@ import sys
 
 import markdown
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 BYTES_MAX = 16 << 20
+# Pages outside docs/. In the site, they are at the top as well.
+ROOT_PAGES = ("README", "CHANGELOG")
 # Parts of the manual by task. Each page of docs is in one part; design pages are for developers.
+DEVELOPERS = "Developers"
 PARTS = (
-    ("Start", ("FIRST_HOUR", "OPERATIONS", "SIZING", "KUBERNETES", "SLURM", "WEB", "SECURITY",
-               "ACCESS")),
+    ("Start", ("FIRST_HOUR", "README", "OPERATIONS", "SIZING", "KUBERNETES", "SLURM", "WEB",
+               "SECURITY", "ACCESS")),
     ("Guides", ("LOSSLESS_ROCE", "INFINIBAND", "GPUDIRECT", "FINDINGS", "PROFILES", "CUSTOM_RULES",
                 "PROBES", "CERTIFY", "API_EXAMPLES")),
     ("Runbooks", ("runbooks/*", "runbooks/rules/*")),
-    ("Reference", ("reference/*", "BENCHMARKS", "COMPARISON", "GLOSSARY")),
-    ("Developers", ("ARCHITECTURE", "ADDING", "STYLE", "design/*")),
+    ("Reference", ("reference/*", "BENCHMARKS", "COMPARISON", "GLOSSARY", "CHANGELOG")),
+    (DEVELOPERS, ("ARCHITECTURE", "ADDING", "STYLE", "design/*")),
 )
 INDEX = "index-of-headings"
+WHOLE = "whole-manual"
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 STYLE = """:root { color-scheme: light dark; }
 body { margin: 0; font: 16px/1.5 system-ui, sans-serif; display: flex; flex-wrap: wrap; }
@@ -48,7 +54,8 @@ class Page:
 
     def __init__(self, name):
         self.name = name
-        text = (DOCS / f"{name}.md").read_text()
+        self.source = (ROOT if name in ROOT_PAGES else DOCS) / f"{name}.md"
+        text = self.source.read_text()
         self.title = re.search(r"^# (.*)$", text, re.M)[1].replace("`", "")
         converter = markdown.Markdown(extensions=["tables", "fenced_code", "toc", "sane_lists"],
                                       extension_configs={"toc": {"slugify": anchor}})
@@ -65,6 +72,8 @@ def names():
     for part, patterns in PARTS:
         found = []
         for pattern in patterns:
+            if pattern in ROOT_PAGES:
+                found.append(pattern)
             found += sorted(path.relative_to(DOCS).with_suffix("").as_posix()
                             for path in DOCS.glob(f"{pattern}.md"))
         yield part, found
@@ -87,7 +96,8 @@ def entries(pages):
 def index(pages):
     """The page that lists them, for the search of the browser: pages have no scripts."""
     lines = ["<h1>Index</h1>", "<p>All headings of the manual: rules, alerts, settings, commands, "
-             "tasks. To search, use the search of the browser (Ctrl-F).</p>", "<p>"]
+             "tasks. To search, use the search of the browser (Ctrl-F), here or in the "
+             f'<a href="{WHOLE}.html">whole manual on one page</a>.</p>', "<p>"]
     found = entries(pages)
     lines += [f'<a href="#letter-{letter}">{letter}</a>' for letter in found]
     lines.append("</p>")
@@ -103,8 +113,10 @@ def index(pages):
 
 def navigation(parts, pages, current):
     up = "../" * current.count("/")
-    here = ' aria-current="page"' if current == INDEX else ""
-    lines = [f'<p><a href="{up}{INDEX}.html"{here}>Index</a></p>']
+    lines = []
+    for name, title in ((INDEX, "Index"), (WHOLE, "Search: whole manual on one page")):
+        here = ' aria-current="page"' if name == current else ""
+        lines.append(f'<p><a href="{up}{name}.html"{here}>{title}</a></p>')
     for part, found in parts:
         lines.append(f"<h2>{part}</h2><ul>")
         for name in found:
@@ -116,19 +128,22 @@ def navigation(parts, pages, current):
 
 
 def link(page, target, pages, problems):
-    """The target in the site. Files of the repository outside docs are named, not linked."""
+    """The target in the site. Folders, and files outside docs, are named, not linked."""
     if re.match(r"[a-z]+:", target) or target.startswith("#"):
         if target.startswith("#") and target[1:] not in page.anchors:
             problems.append(f"{page.name}: no anchor {target}")
         return target
     path, _, fragment = target.partition("#")
-    full = ((DOCS / page.name).parent / path).resolve()
+    full = (page.source.parent / path).resolve()
     if not full.exists():
         problems.append(f"{page.name}: no file {target}")
         return None
-    if DOCS not in full.parents:
+    root_page = full.parent == ROOT and full.stem in ROOT_PAGES
+    if full.is_dir() or DOCS not in full.parents and not root_page:
         return None
-    name = full.relative_to(DOCS).with_suffix("").as_posix()
+    site = full.name if root_page else full.relative_to(DOCS).as_posix()
+    path = os.path.relpath(site, os.path.dirname(page.name) or ".")
+    name = site.removesuffix(".md")
     if full.suffix != ".md" or name not in pages:
         return path
     if fragment and fragment not in pages[name].anchors:
@@ -143,6 +158,28 @@ def with_links(page, pages, problems):
     body = re.sub(r'<a href="([^"]*)">(.*?)</a>', change, page.body, flags=re.S)
     return body.replace("<table>", '<div class="wide"><table>').replace("</table>",
                                                                         "</table></div>")
+
+
+def whole(parts, pages, bodies):
+    """The pages for operators as one, so that the search of the browser finds each word. Without
+    anchors, which several pages have; the title of a page leads to the page."""
+    text = ["<h1>Whole manual</h1>",
+            "<p>To search all pages, use the search of the browser (Ctrl-F).</p>"]
+    for name in [name for part, found in parts if part != DEVELOPERS for name in found]:
+        body = re.sub(r' id="[^"]*"', "", bodies[name])
+        folder = os.path.dirname(name)
+
+        def from_top(match, name=name, folder=folder):
+            target = match[2]
+            if re.match(r"[a-z]+:", target):
+                return match[0]
+            target = f"{name}.html{target}" if target.startswith("#") else os.path.normpath(
+                os.path.join(folder, target))
+            return f'{match[1]}="{target}"'
+        body = re.sub(r'\b(href|src)="([^"]*)"', from_top, body)
+        text.append(re.sub(r"<h1>(.*?)</h1>", rf'<h1><a href="{name}.html">\1</a></h1>', body,
+                           count=1, flags=re.S))
+    return "\n".join(text)
 
 
 def document(name, title, body, sidebar):
@@ -177,13 +214,17 @@ def build(out):
         name = path.relative_to(DOCS).with_suffix("").as_posix()
         if name not in pages:
             problems.append(f"{name}: in no part of the manual")
+    bodies = {page.name: with_links(page, pages, problems) for page in pages.values()}
     for page in pages.values():
         path = out / f"{page.name}.html"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(document(page.name, page.title, with_links(page, pages, problems),
+        path.write_text(document(page.name, page.title, bodies[page.name],
                                  navigation(parts, pages, page.name)))
     (out / f"{INDEX}.html").write_text(
         document(INDEX, "Index", index(pages), navigation(parts, pages, INDEX)))
+    (out / f"{WHOLE}.html").write_text(
+        document(WHOLE, "Whole manual", whole(parts, pages, bodies),
+                 navigation(parts, pages, WHOLE)))
     (out / "style.css").write_text(STYLE)
     shutil.copytree(DOCS / "images", out / "images", dirs_exist_ok=True)
     shutil.copy(out / f"{parts[0][1][0]}.html", out / "index.html")

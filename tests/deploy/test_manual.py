@@ -63,6 +63,31 @@ class TestManual(DeployTest):
         self.assertIn('href="../index-of-headings.html"',
                       (out / "runbooks/FabricFindingOpen.html").read_text())
 
+    def test_the_site_has_the_readme_and_the_changelog(self):
+        out = self.site()
+        self.assertIn('<a href="OPERATIONS.html#opentelemetry">', (out / "README.html").read_text())
+        self.assertIn('<a href="README.html#status">', (out / "CHANGELOG.html").read_text())
+        self.assertIn('href="../../CHANGELOG.html"',
+                      (out / "runbooks/rules/lossless.html").read_text())
+
+    def test_one_page_has_the_whole_manual_for_operators(self):
+        out = self.site()
+        text = (out / "whole-manual.html").read_text()
+        for page in sorted(out.rglob("*.html")):
+            name = page.relative_to(out).as_posix()
+            title = re.search(r"<h1[^>]*>(.*?)</h1>", page.read_text(), re.S)[1]
+            if f'<h1><a href="{name}">{title}</a></h1>' not in text:
+                self.assertRegex(
+                    name, r"^(index|index-of-headings|whole-manual|design/.*|ARCHITECTURE|ADDING"
+                          r"|STYLE)(\.html)?$")
+        for attribute in re.findall(r'(?:href|src)="([^"]+)"', text):
+            target, _, fragment = attribute.partition("#")
+            if re.match(r"[a-z]+:", target):
+                continue
+            self.assertTrue((out / target).is_file(), attribute)
+            if fragment:
+                self.assertIn(f'id="{fragment}"', (out / target).read_text(), attribute)
+
     def blocks(self, page):
         """The code blocks of a page, as one script."""
         text = (ROOT / "docs" / page).read_text()
