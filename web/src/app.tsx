@@ -1,5 +1,6 @@
 // Frame of the page: navigation, state of the connection, and the page that the address names.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { AuditPage } from "./pages/audit";
 import { NodePage } from "./pages/node";
 import { NodesPage } from "./pages/nodes";
 import { CampaignPage } from "./pages/campaign";
@@ -19,7 +20,7 @@ import { TopologyPage } from "./pages/topology";
 import { THEME_EVENT } from "./parts/scheme";
 import { SignIn } from "./parts/sign_in";
 import { hashOf, useRoute, type Route } from "./router";
-import { SessionContext, useNewSession, type Session } from "./session";
+import { SessionContext, mayAdministrate, useNewSession, type Session } from "./session";
 
 const PAGES: [string, string][] = [
   ["", "Overview"],
@@ -32,7 +33,9 @@ const PAGES: [string, string][] = [
   ["schedules", "Schedules"],
   ["certificates", "Certificates"],
   ["rules", "Rules"],
+  ["audit", "Audit"],
 ];
+const ADMIN_PAGES = ["audit"];
 
 function Page({ route }: { route: Route }) {
   const [first = "", second, third, fourth] = route.path;
@@ -53,6 +56,7 @@ function Page({ route }: { route: Route }) {
   if (first === "topology") return <TopologyPage route={route} />;
   if (first === "subnets") return <SubnetsPage />;
   if (first === "rules") return <RulesPage route={route} />;
+  if (first === "audit") return <AuditPage route={route} />;
   if (first === "identity") return <SignIn />;
   return (
     <>
@@ -130,7 +134,9 @@ export function App() {
           fabricd
         </a>
         <nav aria-label="Pages">
-          {PAGES.map(([name, title]) => (
+          {PAGES.filter(
+            ([name]) => !ADMIN_PAGES.includes(name) || mayAdministrate(session.identity),
+          ).map(([name, title]) => (
             <a
               key={name}
               href={hashOf(name === "" ? [] : [name])}

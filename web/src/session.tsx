@@ -35,6 +35,10 @@ export function mayOperate(identity: Identity | undefined): boolean {
   return identity?.roles.some((role) => role === "ROLE_OPERATOR" || role === "ROLE_ADMIN") ?? false;
 }
 
+export function mayAdministrate(identity: Identity | undefined): boolean {
+  return identity?.roles.includes("ROLE_ADMIN") ?? false;
+}
+
 function topicOf(event: FabricEvent): Topic | undefined {
   if (event.node) return "node";
   if (event.finding) return "finding";
@@ -126,8 +130,8 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-// Loads now, when `key` changes, when an event of `topics` comes, and every `intervalMs`. Failures
-// lengthen the interval up to a minute; the last value stays.
+// Loads now, when `key` changes, when an event of `topics` comes, and every `intervalMs` (Infinity:
+// never). Failures lengthen the interval up to a minute; the last value stays.
 export function useLoad<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
@@ -171,7 +175,7 @@ export function useLoad<T>(
       }
       running = false;
       loadedAt = Date.now();
-      if (!end.signal.aborted)
+      if (!end.signal.aborted && (wanted || Number.isFinite(intervalMs)))
         schedule(wanted ? RELOAD_MIN_MS : Math.min(intervalMs * 2 ** failures, RELOAD_MAX_MS));
     };
     trigger.current = () => {

@@ -281,6 +281,27 @@ export interface Certificate {
   end_reason: string;
 }
 
+export interface AuditEntry {
+  sequence: string; // uint64
+  time: string;
+  identity: string;
+  credential: string;
+  address: string;
+  method: string;
+  target: string;
+  outcome: string;
+  reason: string;
+  request: string;
+  hash: string;
+}
+export interface AuditVerification {
+  entries: string;
+  first_sequence: string;
+  last_sequence: string;
+  last_hash: string;
+  broken_sequence: string; // "0": intact
+  broken_reason: string;
+}
 export interface Identity {
   name: string;
   roles: string[];

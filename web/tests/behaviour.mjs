@@ -123,9 +123,30 @@ async function startFromTheForm(page, world) {
   await page.$eval("textarea[name=nodes]", (area) => (area.value = ""));
   await page.type("textarea[name=nodes]", "gpu-0002, gpu-0004, gpu-0006");
   await page.type("input[name=rails]", "1");
+  await page.click("form details summary");
+  await page.type("input[name=dscp]", "24");
   await press(page, "Start campaign");
   await page.waitForFunction(() => /^#\/campaigns\/c\d+$/.test(location.hash));
   await waitText(page, "Fault location");
+  const id = await page.evaluate(() => location.hash.split("/").pop());
+  const { spec } = await call(world.rest, `/v1/campaigns/${id}`);
+  if (spec.class_choice?.traffic_class !== 98) throw new Error(JSON.stringify(spec));
+}
+
+async function readTheAuditLog(page, world) {
+  await page.goto(`${world.rest}/#/silences`);
+  await page.waitForSelector("input[name=rule]");
+  await page.click("nav a[href='#/audit']");
+  await waitText(page, "CreateSilence");
+  await press(page, "Reload"); // Each reading is an entry.
+  await waitText(page, "ListAuditEntries");
+  await page.type("input[type=search]", 'method="StartCertificate"');
+  await page.waitForFunction(() => !document.querySelector("main").innerText.includes("CreateSilence"));
+  await waitText(page, "StartCertificate");
+  await page.select("main select", "denied");
+  await waitText(page, "No entry matches.");
+  await press(page, "Check the chain of hashes");
+  await waitText(page, "is intact");
 }
 
 async function tokens(page, world) {
@@ -156,6 +177,7 @@ async function tokens(page, world) {
     await page.type("input[type=password]", secret);
     await press(page, "Use token");
     await waitText(page, "the role operator is needed");
+    if (await page.$("nav a[href='#/audit']")) throw new Error("a viewer sees the audit log");
     if (await page.$("form.form textarea"))
       throw new Error("a viewer sees the form that starts campaigns");
     if ((await page.cookies()).length > 0) throw new Error("the page has cookies");
@@ -181,6 +203,7 @@ export async function checkBehaviour(world, open, fail) {
     liveUpdate,
     keyboardOnHeatMap,
     startFromTheForm,
+    readTheAuditLog,
     tokens,
   ]) {
     const { context, page } = await open();

@@ -24,5 +24,6 @@ export const pagesOf = ({ campaign, certificate, finding, schedule }) => [
   ["certificates", "#/certificates", certificate],
   ["certificate", `#/certificates/${certificate}`, "Signature"],
   ["rules", "#/rules?filter=lossless", "rules"],
+  ["audit", "#/audit", "CreateSchedule"],
   ["identity", "#/identity", "Use token"],
 ];

@@ -30,7 +30,23 @@ test("incast has one kind", () => {
   expect(specOf(form({ pattern: "INCAST", hub: "n1" })).probes).toEqual([{ incast: {} }]);
 });
 
+test("GPU memory and a traffic class can be chosen, also with a preset", () => {
+  const spec = specOf(
+    form({ pattern: "RING", gpu_memory: "on", dscp: "24", service_level: "0", compare_default: "on" }),
+  );
+  expect(spec.probes).toEqual([{ gpu_memory: {} }]);
+  expect(spec.class_choice).toEqual({ traffic_class: 98, service_level: 0, compare_default: true });
+  expect(specOf(form({ preset: "QUICK", dscp: "0" })).class_choice).toEqual({ traffic_class: 0 });
+  expect(specOf(form({ preset: "QUICK", dscp: " " }))).not.toHaveProperty("class_choice");
+});
+
 test("wrong input is named", () => {
+  expect(() => specOf(form({ preset: "QUICK", dscp: "64" }))).toThrow(
+    'DSCP: expected a number from 0 to 63, saw "64"',
+  );
+  expect(() => specOf(form({ preset: "QUICK", service_level: "-1" }))).toThrow(
+    'Service level: expected a number from 0 to 15, saw "-1"',
+  );
   expect(() => specOf(form({ rails: "0,x" }))).toThrow('Rails: expected numbers, saw "x"');
   expect(() => specOf(form({ pattern: "RING" }))).toThrow("Measures: expected at least one");
 });

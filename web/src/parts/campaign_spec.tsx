@@ -24,6 +24,7 @@ export const KINDS: [string, string][] = [
   ["rc_write_bandwidth", "bandwidth"],
   ["ud_ping", "ping and loss"],
   ["path_mtu", "path MTU"],
+  ["gpu_memory", "GPU memory"],
 ];
 const PRESETS: [string, string][] = [
   ["", "choose below"],
@@ -31,6 +32,16 @@ const PRESETS: [string, string][] = [
   ["STANDARD", "standard: also packet loss on several paths"],
   ["THOROUGH", "thorough: all pairs, two sizes, reads, path MTU"],
 ];
+
+const ECT0 = 2; // ECN can mark the packets, as those of jobs.
+const DSCP_MAX = 63;
+const SERVICE_LEVEL_MAX = 15;
+
+export interface ClassChoice {
+  traffic_class?: number;
+  service_level?: number;
+  compare_default?: boolean;
+}
 
 export interface Spec {
   nodes: string[];
@@ -40,6 +51,26 @@ export interface Spec {
   pattern?: string;
   hub?: string;
   until_decided?: boolean;
+  class_choice?: ClassChoice;
+}
+
+function numberOf(data: FormData, name: string, label: string, max: number): number | undefined {
+  const value = text(data, name);
+  if (value === "") return undefined;
+  if (!/^\d+$/.test(value) || Number(value) > max)
+    throw new Error(`${label}: expected a number from 0 to ${max}, saw "${value}"`);
+  return Number(value);
+}
+
+// Without fields: the class of the jobs, which fabricd finds out.
+function classOf(data: FormData): ClassChoice {
+  const dscp = numberOf(data, "dscp", "DSCP", DSCP_MAX);
+  const service_level = numberOf(data, "service_level", "Service level", SERVICE_LEVEL_MAX);
+  return {
+    ...(dscp !== undefined && { traffic_class: dscp === 0 ? 0 : (dscp << 2) | ECT0 }),
+    ...(service_level !== undefined && { service_level }),
+    ...(data.get("compare_default") === "on" && { compare_default: true }),
+  };
 }
 
 // Throws an Error with a text for the user.
@@ -48,7 +79,12 @@ export function specOf(data: FormData): Spec {
     if (!/^\d+$/.test(rail)) throw new Error(`Rails: expected numbers, saw "${rail}"`);
     return Number(rail);
   });
-  const where = { nodes: names(text(data, "nodes")), rails };
+  const class_choice = classOf(data);
+  const where = {
+    nodes: names(text(data, "nodes")),
+    rails,
+    ...(Object.keys(class_choice).length > 0 && { class_choice }),
+  };
   const preset = text(data, "preset");
   if (preset !== "") return { ...where, preset: `CAMPAIGN_PRESET_${preset}` };
   const pattern = text(data, "pattern");
@@ -120,6 +156,21 @@ export function SpecFields() {
           ))}
         </fieldset>
       )}
+      <details>
+        <summary>Traffic class</summary>
+        <p class="muted">Without a choice, probes send in the class of the jobs on these ports.</p>
+        <div class="row">
+          <Field label="DSCP" hint=" RoCE, 0 to 63">
+            <input name="dscp" size={5} inputMode="numeric" />
+          </Field>
+          <Field label="Service level" hint=" InfiniBand, 0 to 15">
+            <input name="service_level" size={5} inputMode="numeric" />
+          </Field>
+        </div>
+        <label class="check">
+          <input type="checkbox" name="compare_default" /> also probe with DSCP 0, and compare
+        </label>
+      </details>
       {preset === "" && (
         <label class="check">
           <input type="checkbox" name="until_decided" /> end as soon as the fault is located
