@@ -66,6 +66,7 @@ Result<Output> RunNcclEnv(Client& client, const Arguments& arguments, Stream& st
     progress.Next();
     v1::GetNodeRequest request;
     request.set_name(name);
+    request.set_fields("snapshot");  // Without the coverage, which takes long
     ASSIGN_OR_RETURN(const auto node, client.Call<v1::GetNodeResponse>(request));
     const v1::NcclAdvice advice = nccl::Advise(node.snapshot());
     if (advice.ports().empty()) without.push_back(name);

@@ -84,8 +84,10 @@ Status GetNode(State& state, const v1::GetNodeRequest& request, v1::GetNodeRespo
   *response.mutable_summary() = state.SummaryOf(record);
   *response.mutable_snapshot() = record.snapshot;
   if (record.counters_at) *response.mutable_counters_at() = ToProto(*record.counters_at);
-  if (auto coverage = state.evaluator.CoverageOf({record.name}))
-    *response.mutable_coverage() = *std::move(coverage);
+  // Only on request: it takes much longer than the rest.
+  if (mask.Find("coverage") != nullptr)
+    if (auto coverage = state.evaluator.CoverageOf({record.name}))
+      *response.mutable_coverage() = *std::move(coverage);
   mask.Apply(response);
   return {};
 }
