@@ -213,6 +213,10 @@ class Parser {
     for (const Values::Entry& entry : own_.entries())
       if (hint.empty() && (entry.option->name == "nodes" || entry.option->name == "node"))
         hint = Format("; did you mean --{} {}?", entry.option->name, word);
+    // "nodes n1": a list, where the command of one object was meant.
+    if (hint.empty() && path_.ends_with('s'))
+      if (const std::string one = path_.substr(0, path_.size() - 1); IsCommand(one))
+        hint = Format("; did you mean {}?", Quoted(Format("{} {}", one, word)));
     return Bad(Format("unexpected argument {}{}", Quoted(word), hint.empty() ? SeeHelp() : hint));
   }
 

@@ -28,6 +28,14 @@ std::vector<std::size_t> EditDistances(std::string_view a, std::string_view b) {
   return row;
 }
 
+// Two errors in a word of four letters are another word, except two letters that changed places.
+bool IsClose(std::string_view word, std::string_view candidate, std::size_t distance) {
+  constexpr std::size_t kShort = 4;
+  if (distance < 2 || word.size() > kShort) return true;
+  return word.size() == candidate.size() &&
+         std::is_permutation(word.begin(), word.end(), candidate.begin());
+}
+
 // The first candidate that begins with a longer word, or with a typo of it: "mtu_equal" for
 // "mtu_equal_on_rail".
 std::string_view Completed(std::string_view word, const Candidates& candidates) {
@@ -52,7 +60,8 @@ std::string_view Closest(std::string_view word, const Candidates& candidates) {
     if (candidate.size() > word.size() + kDistanceMax) continue;
     if (word.size() > candidate.size() + kDistanceMax) continue;
     const std::size_t distance = EditDistances(word, candidate).back();
-    if (distance < best_distance && distance < candidate.size()) {
+    if (distance < best_distance && distance < candidate.size() &&
+        IsClose(word, candidate, distance)) {
       best = candidate;
       best_distance = distance;
     }

@@ -2,10 +2,18 @@
 
 #include <vector>
 
+#include "base/lists.h"
+#include "base/suggest.h"
 #include "daemon/control/rule_infos.h"
 #include "daemon/control/summaries.h"
 
 namespace fabric::control {
+
+namespace {
+
+constexpr std::size_t kSimilarShown = 5;
+
+}  // namespace
 
 const Handler* FindHandler(const google::protobuf::Descriptor& request) {
   for (const auto handlers : {NodeHandlers(), FindingHandlers(), ProbeHandlers(),
@@ -28,7 +36,14 @@ Status CheckRule(const State& state, const std::string& id) {
     if (info.id() == id) return {};
     known.push_back(info.id());
   }
-  return NoSuch("rule", id, known);
+  // A short word such as "mtu" has no suggestion, but is a part of names.
+  std::vector<std::string> similar;
+  for (const std::string& other : known)
+    if (!id.empty() && other.find(id) != std::string::npos) similar.push_back(other);
+  return {Code::kNotFound, UnknownName("rule", id, {known.begin(), known.end()},
+                                       similar.empty() ? ""
+                                                       : "; rules with this in their names: " +
+                                                             ListSome(similar, kSimilarShown))};
 }
 
 }  // namespace fabric::control

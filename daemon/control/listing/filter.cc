@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "base/grammar.h"
+#include "base/lists.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "proto/fields.h"
@@ -26,6 +27,7 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::Timestamp;
 
+constexpr std::size_t kFieldsShown = 12;
 constexpr std::int64_t kRegexBytesMax = 1 << 20;
 
 enum class Operator {
@@ -124,10 +126,13 @@ Result<Path> ExactPath(std::string_view text, const Descriptor& element, std::st
     const FieldDescriptor* const field =
         type == nullptr ? nullptr : type->FindFieldByName(std::string(part));
     if (field == nullptr) {
-      Candidates known;
+      std::vector<std::string> known;
       for (int i = 0; type != nullptr && i < type->field_count(); ++i)
         known.push_back(type->field(i)->name());
-      return BadTerm(term, Format("unknown field {}{}", Quoted(part), Suggest(part, known)));
+      return BadTerm(
+          term,
+          UnknownName("field", part, {known.begin(), known.end()},
+                      known.empty() ? "" : "; expected one of " + ListSome(known, kFieldsShown)));
     }
     path.fields.push_back(field);
     const char* const end = part.data() + part.size();

@@ -12,6 +12,13 @@ TEST(Closest, FindsTheTypoAndNothingElse) {
   EXPECT_EQ(Closest(std::string(1000, 'x'), {std::string(1000, 'x')}), "") << "too long to compare";
 }
 
+TEST(Closest, AShortWordIsNotAnotherWord) {
+  EXPECT_EQ(Closest("foo", {"dot", "svg"}), "");
+  EXPECT_EQ(Closest("tcsh", {"bash", "fish"}), "");
+  EXPECT_EQ(Closest("dcsp", {"pcp", "dscp"}), "dscp") << "two letters changed places";
+  EXPECT_EQ(Closest("dt", {"dot", "svg"}), "dot");
+}
+
 TEST(Closest, FindsANameByItsBeginning) {
   EXPECT_EQ(Closest("mtu_equal", {"mtu_path", "mtu_equal_on_rail"}), "mtu_equal_on_rail");
   EXPECT_EQ(Closest("mtu_equl", {"mtu_path", "mtu_equal_on_rail"}), "mtu_equal_on_rail");

@@ -99,7 +99,8 @@ TEST(Filter, ComparesTheValuesOfAMap) {
 
 TEST(Filter, NamesWhatIsWrong) {
   const std::tuple<std::string, std::string> cases[] = {
-      {"nodes=a", "filter: 'nodes=a': unknown field 'nodes'"},
+      {"nodes=a", "filter: 'nodes=a': unknown field 'nodes'; expected one of id, rule, "},
+      {"rule.x=a", "filter: 'rule.x=a': unknown field 'x'"},
       {"subject.nod=a", "unknown field 'nod'; did you mean 'node'?"},
       {"node", "filter: 'node': expected FIELD=VALUE"},
       {"=3", "expected FIELD=VALUE"},

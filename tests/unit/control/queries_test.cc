@@ -150,6 +150,9 @@ TEST_F(QueriesTest, FindingsByFilter) {
   request.set_rule("port_activ");
   EXPECT_EQ(controller_.Call(request, response, world_.agents.now()),
             Status(Code::kNotFound, "unknown rule 'port_activ'; did you mean 'port_active'?"));
+  request.set_rule("mtu");
+  EXPECT_THAT(controller_.Call(request, response, world_.agents.now()).message(),
+              ::testing::StartsWith("unknown rule 'mtu'; rules with this in their names: "));
   request.clear_rule();
   request.set_node("n4");
   EXPECT_EQ(controller_.Call(request, response, world_.agents.now()).code(), Code::kNotFound);

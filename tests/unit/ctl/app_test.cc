@@ -47,7 +47,7 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"probe",
        "expected one of plan, run, recheck, list, cancel, show; see fabricctl probe --help"},
       {"probe rn", "unknown command 'probe rn'; did you mean 'run'?"},
-      {"nodes extra", "unexpected argument 'extra'; see fabricctl nodes --help"},
+      {"nodes extra", "unexpected argument 'extra'; did you mean 'node extra'?"},
       {"node", "NAME is required; see fabricctl node --help"},
       {"findings --nod n1", "unknown option '--nod'; did you mean '--node'?"},
       {"findings --frobnicate", "unknown option '--frobnicate'; see fabricctl findings --help"},
