@@ -41,6 +41,7 @@ class ConsoleStream final : public Stream {
   void CatchInterrupts() override { console_.CatchInterrupts(); }
   bool Wait(Duration duration) override { return console_.Wait(duration); }
   WallTime Now() const override { return console_.Now(); }
+  std::size_t Columns() const override { return options_.columns; }
 
  private:
   Console& console_;
@@ -138,6 +139,7 @@ bool PrintAll(std::string_view text, Console& console) {
 RenderOptions RenderOptionsOf(const Arguments& arguments, const Environment& environment) {
   return {.format = FormatNamed(arguments.Text("output")),
           .colour = environment.colour && !arguments.Bool("no-color"),
+          .headers = !arguments.Bool("no-headers"),
           .ascii = environment.ascii,
           .columns = environment.columns};
 }
@@ -147,7 +149,12 @@ int RunOnce(const Command& command, Client& client, const Arguments& arguments,
             const Environment& environment, Console& console, std::string_view clear) {
   const RenderOptions render_options = RenderOptionsOf(arguments, environment);
   ConsoleStream stream(console, render_options, environment.progress);
+  client.OnWait([&](Duration waited) {
+    stream.Progress(Format("waiting for the controller: {:.0f}s",
+                           std::chrono::duration<double>(waited).count()));
+  });
   Result<Output> output = command.run(client, arguments, stream);
+  client.OnWait({});
   stream.Progress("");
   if (!client.warning().empty())
     console.Err(Format("fabricctl: warning: {}\n", Printable(client.warning())));
@@ -263,7 +270,7 @@ Status CheckSnapshot(const Command& command, const Arguments& arguments) {
   if (command.path == "top")
     return {Code::kInvalidArgument,
             "--snapshot: 'top' compares two samples of a controller, and files have one"};
-  for (const std::string_view other : {"controller", "context"})
+  for (const std::string_view other : {"controller", "context", "wait"})
     if (arguments.Given(other))
       return {Code::kInvalidArgument, Format("expected --snapshot or --{}, saw both", other)};
   return {};

@@ -47,6 +47,7 @@ std::string Cause(const std::string& message) {
   return cause.empty() ? "no reason given" : cause;
 }
 
+constexpr Duration kWaitShown = std::chrono::seconds(1);
 constexpr Duration kLeaderPatience = std::chrono::seconds(2);
 constexpr Duration kExplainPatience = std::chrono::seconds(2);
 constexpr std::size_t kTokenBytesMax = 16 << 10;
@@ -171,6 +172,13 @@ class GrpcClient final : public Client {
                                      arguments);
   }
 
+  // False: nothing came within this time.
+  static bool NextBefore(Duration time, grpc::CompletionQueue& queue, void*& tag, bool& ok) {
+    const auto end =
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(time.count(), GPR_TIMESPAN));
+    return queue.AsyncNext(&tag, &ok, end) != grpc::CompletionQueue::TIMEOUT;
+  }
+
   void AddToken(grpc::ClientContext& context) const {
     if (security_.ok() && !security_->token.empty())
       context.AddMetadata("authorization", "Bearer " + security_->token);
@@ -203,7 +211,8 @@ class GrpcClient final : public Client {
     call->Finish(&answer, &status, this);
     void* tag = nullptr;
     bool ok = false;
-    done.Next(&tag, &ok);
+    for (Duration waited = kWaitShown; !NextBefore(kWaitShown, done, tag, ok); waited += kWaitShown)
+      if (on_wait_) on_wait_(waited);
     const auto& trailing = context.GetServerTrailingMetadata();
     const auto warning = trailing.find(kWarningKey);
     warning_.clear();
@@ -287,6 +296,7 @@ class LeaderClient final : public Client {
     if (const Status found = FindLeader(); !found.ok())
       return AskFollowers(method, request, response) ? Status() : found;
     answered_ = leader_;
+    leader_->OnWait(on_wait_);
     return Checked(leader_->CallWithin(method, request, response, options_.timeout));
   }
 

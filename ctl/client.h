@@ -31,6 +31,9 @@ class Client {
   // Why the last answer can be out of date; empty: the controller knows of no reason.
   virtual std::string_view warning() const { return {}; }
 
+  // Called in each second of a call, with its duration so far. Empty: no more.
+  void OnWait(std::function<void(Duration waited)> on_wait) { on_wait_ = std::move(on_wait); }
+
   // One unary rpc. The type of the request names it: client.Call<v1::Campaign>(get_campaign).
   template <class Response, class Request>
   Result<Response> Call(const Request& request) {
@@ -68,6 +71,8 @@ class Client {
   virtual Status CallMethod(const google::protobuf::MethodDescriptor& method,
                             const google::protobuf::Message& request,
                             google::protobuf::Message& response) = 0;
+
+  std::function<void(Duration waited)> on_wait_;
 };
 
 // The id, or that of the newest campaign if it is empty. NOT_FOUND without any campaign.

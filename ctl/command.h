@@ -85,6 +85,8 @@ class Stream {
   // Waits, and catches interrupts. False if interrupted.
   virtual bool Wait(Duration duration) = 0;
   virtual WallTime Now() const = 0;
+  // Of the terminal, for tables that choose their rows by it. 0: no limit
+  virtual std::size_t Columns() const = 0;
 };
 
 struct Command {

@@ -124,9 +124,12 @@ Result<Pki> Pki::Open(const std::string& folder) {
   Pki pki;
   pki.folder_ = folder;
   struct stat file {};
-  if (stat(pki.PathOf("ca-key.pem").c_str(), &file) != 0)
-    return FromErrno(errno, pki.PathOf("ca-key.pem"))
-        .In("no CA; fabricctl pki init --dir FOLDER makes one");
+  const std::string key = pki.PathOf("ca-key.pem");
+  if (stat(key.c_str(), &file) != 0) {
+    if (errno != ENOENT) return FromErrno(errno, key);
+    return Status(Code::kNotFound,
+                  Format("{}: no CA; create one with fabricctl pki init --dir FOLDER", key));
+  }
   RETURN_IF_ERROR(pki.Lock());
   RETURN_IF_ERROR(pki.Load());
   return pki;

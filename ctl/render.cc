@@ -189,7 +189,7 @@ std::string TableText(const Table& table, const RenderOptions& options) {
   const auto& [shown, widths] = layout;
   std::string text;
   if (!table.title.empty()) text += PrintableLines(table.title);
-  if (!options.stream) text += Line(titles, table.columns, shown, widths, false);
+  if (!options.stream && options.headers) text += Line(titles, table.columns, shown, widths, false);
   for (const auto& row : table.rows) {
     std::vector<std::string> cells = row;
     for (std::size_t n = 0; fit && n < shown.size(); ++n)
@@ -231,10 +231,10 @@ std::string CsvLine(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-std::string CsvText(const Table& table, bool stream) {
+std::string CsvText(const Table& table, bool rows_only) {
   std::vector<std::string> titles;
   for (const Table::Column& column : table.columns) titles.push_back(column.title);
-  std::string text = stream ? "" : CsvLine(titles);
+  std::string text = rows_only ? "" : CsvLine(titles);
   for (const auto& row : table.rows) text += CsvLine(row);
   return text;
 }
@@ -303,7 +303,7 @@ Rendered Render(const Output& output, const RenderOptions& options) {
     case OutputFormat::kCsv:
       for (const Table& table : output.tables)
         if (!table.in_table_only && (!table.rows.empty() || output.tables.size() == 1))
-          Append(CsvText(table, options.stream), rendered.out);
+          Append(CsvText(table, options.stream || !options.headers), rendered.out);
       return rendered;
     case OutputFormat::kTable:
     case OutputFormat::kWide: break;

@@ -16,6 +16,7 @@ struct RenderOptions {
   OutputFormat format = OutputFormat::kTable;
   bool colour = false;
   bool stream = false;      // Rows without titles, messages on one line.
+  bool headers = true;      // The lines of column titles
   bool ascii = false;       // Replaces other characters in tables and lines.
   std::size_t columns = 0;  // Of the terminal; elastic columns are cut to fit. 0: no limit.
 };

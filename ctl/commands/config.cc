@@ -64,11 +64,17 @@ Result<Output> RunUseContext(Client&, const Arguments& arguments, Stream&) {
 Result<Output> RunSetContext(Client&, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(Contexts contexts, ContextsOf(arguments));
   const std::string name = arguments.Text("NAME");
+  const bool is_new = !contexts.by_name.contains(name);
   auto& values = contexts.by_name[name];
   for (const Arguments::Entry& entry : arguments.entries())
     for (const std::string_view key : kContextKeys)
       if (entry.option->name == key && entry.origin == Arguments::Origin::kCommandLine)
         values[std::string(key)] = entry.texts.back();
+  if (is_new && values.empty())
+    return Status(Code::kInvalidArgument,
+                  Format("new context {}: expected --controller, --tls-ca, --tls-cert, --tls-key "
+                         "or --token-file, saw none",
+                         Quoted(name)));
   if (contexts.current.empty()) contexts.current = name;
   RETURN_IF_ERROR(WriteContexts(arguments.Text("config"), contexts));
   return ContextOutput(name, "is set");

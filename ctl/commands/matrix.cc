@@ -29,14 +29,15 @@ constexpr Option kMatrixOptions[] = {
 
 constexpr mode_t kImageMode = 0644;
 
-Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
+Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream& stream) {
   ASSIGN_OR_RETURN(const std::string id, CampaignNamed(client, arguments.Text("ID")));
   ASSIGN_OR_RETURN(v1::Campaign campaign, CampaignWithResults(client, id));
   RETURN_IF_ERROR(KeepKind(arguments.Text("kind"), campaign));
   Output output;
   output.before = CampaignLine(campaign);
   const bool heat = arguments.Bool("heat") && arguments.Text("output") != "csv";
-  output.tables = heat ? HeatTables(campaign) : MatrixTables(campaign);
+  const std::size_t columns = stream.Columns();
+  output.tables = heat ? HeatTables(campaign, columns) : MatrixTables(campaign, columns);
   if (output.tables.empty()) output.tables.push_back({.empty_note = "No results yet."});
   if (arguments.Has("png")) {
     ASSIGN_OR_RETURN(const std::string image, HeatPng(campaign));
@@ -59,8 +60,9 @@ extern const Command matrix = {
         "measured. A latency is that of a round trip, and is shown in both directions if only one "
         "was probed. Of several results of a pair the worst is shown. A failed pair shows a "
         "keyword; "
-        "the reasons are below the matrix. "
-        "--heat compares each value with the median of its matrix. Exits with 1 if a probe of the "
+        "the reasons are below the matrix. On a narrow terminal, the matrix has fewer nodes: the "
+        "worst ones. --heat compares each value with the median of its matrix. Exits with 1 if a "
+        "probe of the "
         "campaign failed.",
     .example =
         "fabricctl matrix --kind latency --heat\n"

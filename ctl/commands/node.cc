@@ -15,8 +15,13 @@
 namespace fabric::ctl {
 namespace {
 
+constexpr Duration kConnectedPollInterval = std::chrono::seconds(1);
+
 constexpr Option kNodeOptions[] = {
-    {.name = "NAME", .value = "NAME", .doc = "Name of the node, as in `nodes`.", .required = true}};
+    {.name = "NAME", .value = "NAME", .doc = "Name of the node, as in `nodes`.", .required = true},
+    {.name = "wait",
+     .type = OptionType::kBool,
+     .doc = "Wait until the agent of the node is connected and has reported settings."}};
 
 std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
   if (!snapshot.has_peer_memory()) return std::string(kAbsent);
@@ -220,9 +225,31 @@ Table GapTable(const v1::NodeSnapshot& snapshot) {
   return table;
 }
 
-Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
+// What is missing; empty: the node has reported since it connected.
+std::string MissingOf(const v1::NodeSummary& node) {
+  if (node.state() != v1::NODE_STATE_CONNECTED)
+    return node.lost_reason().empty() ? "not connected" : "lost: " + node.lost_reason();
+  return Nanoseconds(node.reported_at()) < Nanoseconds(node.state_since())
+             ? "connected, no settings reported yet"
+             : "";
+}
+
+Status WaitUntilConnected(Client& client, v1::GetNodeRequest request, Stream& stream) {
+  request.set_fields("summary");
+  while (true) {
+    ASSIGN_OR_RETURN(const auto node, client.Call<v1::GetNodeResponse>(request));
+    const std::string missing = MissingOf(node.summary());
+    if (missing.empty()) return {};
+    stream.Progress(Format("node {}: {}", request.name(), missing));
+    if (!stream.Wait(kConnectedPollInterval))
+      return {Code::kCancelled, Format("interrupted; node {}: {}", request.name(), missing)};
+  }
+}
+
+Result<Output> RunNode(Client& client, const Arguments& arguments, Stream& stream) {
   v1::GetNodeRequest request;
   request.set_name(arguments.Text("NAME"));
+  if (arguments.Bool("wait")) RETURN_IF_ERROR(WaitUntilConnected(client, request, stream));
   ASSIGN_OR_RETURN(v1::GetNodeResponse response, client.Call<v1::GetNodeResponse>(request));
   const v1::NodeSnapshot& snapshot = response.snapshot();
   Output output;
@@ -252,7 +279,8 @@ extern const Command node = {
         "how many expectations no profile sets.",
     .example =
         "fabricctl node n1 -o wide\n"
-        "fabricctl node n1 -o yaml",
+        "fabricctl node n1 -o yaml\n"
+        "fabricctl node n1 --wait -o name",
     .options = kNodeOptions,
     .run = RunNode,
     .watch = true,

@@ -42,7 +42,9 @@ Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream& stre
                           {.title = "REPORTED", .wide_only = true},
                           {.title = "KERNEL", .wide_only = true},
                           {.title = "AGENT", .wide_only = true}},
-              .empty_note = "No nodes; no agent has reported yet."};
+              .empty_note = arguments.Has("filter") || arguments.Has("selector")
+                                ? "No node matches."
+                                : "No nodes; no agent has reported yet."};
   for (const v1::NodeSummary& summary : response.nodes()) {
     table.rows.push_back({
         Cell(summary.name()),

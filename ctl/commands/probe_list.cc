@@ -77,7 +77,9 @@ Result<Output> RunProbeList(Client& client, const Arguments& arguments, Stream& 
                           {.title = "FAILED", .right_aligned = true},
                           {.title = "CANCELLED", .right_aligned = true},
                           {.title = "SKIPPED", .wide_only = true, .right_aligned = true}},
-              .empty_note = "No campaigns; start one with `fabricctl probe run`."};
+              .empty_note = all.empty() && !arguments.Has("filter")
+                                ? "No campaigns; start one with `fabricctl probe run`."
+                                : "No campaign matches."};
   for (const v1::Campaign& campaign : response.campaigns()) {
     table.rows.push_back(
         {Cell(campaign.id()), Cell(Name(campaign.state())),

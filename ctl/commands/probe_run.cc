@@ -103,7 +103,8 @@ extern const Command probe_run = {
         "MTU: see docs/PROBES.md. An interrupt (Ctrl-C, a closed terminal or SSH session) cancels "
         "the "
         "campaign; with --no-wait it continues without this command. Exits with 1 if a probe "
-        "failed, a fault was located or an incast lost packets.",
+        "failed or was slower than expected, a fault was located or an incast lost packets. "
+        "Skipped ports do not change the exit status: -o json has them in `skipped`.",
     .example =
         "fabricctl probe run --pattern random-regular --kind ping --until-decided\n"
         "fabricctl probe run --nodes gpu[001-016] --preset quick",

@@ -37,8 +37,7 @@ extern const Command probe_show = {
     .summary = "Show the results of a campaign, one row for each pair.",
     .description =
         "Latencies are half of the round-trip time; for reads and pings, the full round-trip time. "
-        "The located faults are below the results. Exits with 1 if a probe failed or a fault was "
-        "located.",
+        "The located faults are below the results. Exits as `probe run`.",
     .example =
         "fabricctl probe show\n"
         "fabricctl probe show c1 --wait\n"

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/host_list.h"
 #include "ctl/tables/campaign_tables.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
@@ -29,6 +30,7 @@ constexpr Option kStatusOptions[] = {
      .min = "1s",
      .max = "3650d",
      .doc = "Period of the changes that are listed."},
+    kSelectorOption,
 };
 
 std::string NodeLine(const v1::ListNodesResponse& nodes) {
@@ -184,19 +186,38 @@ Table ChangeTable(const std::vector<Change>& changes, Duration period, WallTime 
   return table;
 }
 
-Result<Output> RunStatus(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const auto version,
-                   client.Call<v1::GetVersionResponse>(v1::GetVersionRequest()));
-  ASSIGN_OR_RETURN(const auto nodes, client.List<v1::ListNodesResponse>(v1::ListNodesRequest()));
-  v1::ListFindingsRequest all;
-  all.set_include_resolved(true);
-  ASSIGN_OR_RETURN(auto findings, client.List<v1::ListFindingsResponse>(all));
-  v1::ListCampaignsRequest newest;
-  newest.set_page_size(10);
-  ASSIGN_OR_RETURN(const auto campaigns, client.Call<v1::ListCampaignsResponse>(newest));
+// What is known of the whole fleet only.
+Result<std::string> FleetLines(Client& client, const v1::ListFindingsResponse& findings,
+                               const v1::ListCampaignsResponse& campaigns) {
   v1::GetMeshRequest summary;
   summary.set_page_size(1);
   ASSIGN_OR_RETURN(const auto mesh, client.Call<v1::MeshStatus>(summary));
+  std::string lines = CoverageLine(findings) + MeshLine(mesh);
+  for (const v1::Campaign& campaign : campaigns.campaigns())
+    if (campaign.state() == v1::CAMPAIGN_STATE_RUNNING)
+      lines += Format("Campaign:  {}{}\n", ProgressLine(campaign),
+                      WaitText(campaign, campaigns.campaigns()));
+  return lines;
+}
+
+Result<Output> RunStatus(Client& client, const Arguments& arguments, Stream& stream) {
+  ASSIGN_OR_RETURN(const auto version,
+                   client.Call<v1::GetVersionResponse>(v1::GetVersionRequest()));
+  const bool selected = arguments.Has("selector");
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, NodesOf(client, arguments, ""));
+  ASSIGN_OR_RETURN(auto nodes, client.List<v1::ListNodesResponse>(v1::ListNodesRequest()));
+  const int known = nodes.nodes_size();
+  if (selected) KeepNodes(names, &v1::NodeSummary::name, *nodes.mutable_nodes());
+  v1::ListFindingsRequest all;
+  all.set_include_resolved(true);
+  all.mutable_nodes()->Assign(names.begin(), names.end());
+  ASSIGN_OR_RETURN(auto findings, client.List<v1::ListFindingsResponse>(all));
+  v1::ListCampaignsResponse campaigns;
+  if (!selected) {
+    v1::ListCampaignsRequest newest;
+    newest.set_page_size(10);
+    ASSIGN_OR_RETURN(campaigns, client.Call<v1::ListCampaignsResponse>(newest));
+  }
   const WallTime now = stream.Now();
   Output output;
   output.before = Format("fabricd:   {} at {}, up {}{}\n", version.version(),
@@ -204,11 +225,12 @@ Result<Output> RunStatus(Client& client, const Arguments& arguments, Stream& str
                          version.store().failure().empty()
                              ? ""
                              : "; cannot write its state: " + version.store().failure());
-  output.before += NodeLine(nodes) + CoverageLine(findings) + MeshLine(mesh);
-  for (const v1::Campaign& campaign : campaigns.campaigns())
-    if (campaign.state() == v1::CAMPAIGN_STATE_RUNNING)
-      output.before += Format("Campaign:  {}{}\n", ProgressLine(campaign),
-                              WaitText(campaign, campaigns.campaigns()));
+  if (selected) output.before += Format("Selected:  {} of {} nodes\n", nodes.nodes_size(), known);
+  output.before += NodeLine(nodes);
+  if (!selected) {
+    ASSIGN_OR_RETURN(const std::string lines, FleetLines(client, findings, campaigns));
+    output.before += lines;
+  }
   const std::vector<Cause> causes = CausesOf(findings.findings());
   output.tables.push_back(CauseTable(causes, now));
   if (causes.size() > kCausesShown)
@@ -233,11 +255,14 @@ extern const Command status = {
         "Open findings are grouped by rule; findings that another one explains and silenced "
         "findings are not counted. AGE, WHAT and ID are of the oldest finding of the group. "
         "Coverage is the share of verdicts that are not unknown. On a narrow terminal, columns are "
-        "left out: -o wide has all. -o json prints the findings. Exits with 1 if a finding is "
+        "left out: -o wide has all. -o json prints the findings. With --selector, shows nodes with "
+        "these labels and the findings about them, without coverage, mesh and campaigns. Exits "
+        "with 1 if a finding is "
         "open, or if the controller cannot write its state.",
     .example =
         "fabricctl status --watch\n"
-        "fabricctl status --since 8h",
+        "fabricctl status --since 8h\n"
+        "fabricctl status -l pool=h100",
     .options = kStatusOptions,
     .run = RunStatus,
     .watch = true,

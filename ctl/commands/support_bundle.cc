@@ -207,7 +207,7 @@ Result<Output> RunSupportBundle(Client& client, const Arguments& arguments, Stre
   RETURN_IF_ERROR(WriteFileAtomically(path, bundle.Finish(), kMode));
   output.before = Format(
       "{}: {} files, {}. It has names, addresses and settings of the nodes, and no "
-      "keys, tokens and passwords.\n",
+      "keys, tokens or passwords.\n",
       path, bundle.files(), Plural(names.size(), "snapshot"));
   output.names.push_back(path);
   Table table{.columns = {{.title = "FILE"}}, .rows = {{path}}};

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/host_list.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/topology_graph.h"
 #include "ctl/tables/topology_tree.h"
@@ -52,7 +53,9 @@ constexpr Option kTopologyOptions[] = {
      .doc = "tree: leaf switches of each rail, with the ports below them that are not ACTIVE or "
             "have an open finding; -o wide: all ports. dot, svg: links of leaf switches and nodes "
             "for Graphviz, or as a picture."},
-    kFilterOption};
+    kSelectorOption,
+    kFilterOption,
+};
 
 // A picture has one format, and a terminal cannot repeat it.
 Status CheckPicture(const Arguments& arguments, std::string_view as) {
@@ -69,6 +72,10 @@ Result<Output> RunTopology(Client& client, const Arguments& arguments, Stream& s
   v1::ListDevicesRequest request;
   request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.List<v1::ListDevicesResponse>(request));
+  if (arguments.Has("selector")) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, NodesOf(client, arguments, ""));
+    KeepNodes(names, &v1::DeviceSummary::node, *response.mutable_devices());
+  }
   if (picture) {
     // Complete as it is: the renderer must not change it.
     (void)stream.Write(as == "dot" ? TopologyDot(response) : TopologySvg(response));
@@ -116,7 +123,7 @@ extern const Command topology = {
         "in other places.",
     .example =
         "fabricctl topology\n"
-        "fabricctl topology --as tree --filter 'rail=0'\n"
+        "fabricctl topology --as tree -l pool=h100 --filter 'rail=0'\n"
         "fabricctl topology --as svg > fabric.svg",
     .options = kTopologyOptions,
     .run = RunTopology,

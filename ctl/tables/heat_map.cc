@@ -66,10 +66,14 @@ void AddLegend(const Matrix& matrix, double median, HeatMap& map) {
 }
 
 std::string LegendText(const HeatMap& map) {
-  std::string text;
-  for (const auto& [shade, words] : map.legend)
-    text += Format("{}{} {}", text.empty() ? "" : "  ", CellOf(shade), words);
-  return map.median.empty() ? text : Format("{}: {}", map.median, text);
+  std::string text = map.median.empty() ? "" : map.median + ":";
+  for (const auto& [shade, words] : map.legend) {
+    // Two lines, each shorter than 80 columns
+    const bool second = shade == Shade::kBad && !text.empty();
+    text += second ? "\n" : text.empty() ? "" : text.ends_with(':') ? " " : "  ";
+    text += Format("{} {}", CellOf(shade), words);
+  }
+  return text;
 }
 
 Table HeatTable(const Matrix& matrix, const std::vector<std::string>& nodes) {
@@ -108,8 +112,8 @@ HeatMap HeatMapOf(const Matrix& matrix, const std::vector<std::string>& nodes) {
   return map;
 }
 
-std::vector<Table> HeatTables(const v1::Campaign& campaign) {
-  return TablesOf(campaign, kHeatNodesMax, HeatTable);
+std::vector<Table> HeatTables(const v1::Campaign& campaign, std::size_t columns) {
+  return TablesOf(campaign, kHeatNodesMax, columns, HeatTable);
 }
 
 }  // namespace fabric::ctl

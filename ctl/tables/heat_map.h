@@ -28,6 +28,7 @@ struct HeatMap {
 // Only cells between these nodes.
 HeatMap HeatMapOf(const Matrix& matrix, const std::vector<std::string>& nodes);
 
-std::vector<Table> HeatTables(const v1::Campaign& campaign);
+// `columns`: as that of TablesOf.
+std::vector<Table> HeatTables(const v1::Campaign& campaign, std::size_t columns);
 
 }  // namespace fabric::ctl

@@ -7,6 +7,7 @@
 
 #include "base/lists.h"
 #include "base/text.h"
+#include "ctl/render.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/kind_tables.h"
 #include "ctl/tables/result_tables.h"
@@ -150,6 +151,7 @@ bool IsWorse(const PairCell& cell, const PairCell& other, bool is_rate) {
 
 // A matrix of this size fits a terminal of 120 columns.
 constexpr std::size_t kMatrixNodesMax = 12;
+constexpr std::size_t kMatrixNodesMin = 2;
 
 // Only cells between these nodes.
 Table MatrixTable(const Matrix& matrix, const std::vector<std::string>& nodes) {
@@ -167,6 +169,38 @@ Table MatrixTable(const Matrix& matrix, const std::vector<std::string>& nodes) {
       table.rows[row->second][1 + column->second] = MatrixCell(cell, matrix);
   }
   return table;
+}
+
+struct TableWidths {
+  std::size_t line = 0;
+  std::size_t column = 1;  // The widest one, with its gap
+};
+
+TableWidths Widths(const Table& table) {
+  TableWidths widths;
+  for (std::size_t at = 0; at < table.columns.size(); ++at) {
+    std::size_t width = DisplayWidth(table.columns[at].title);
+    for (const auto& row : table.rows) width = std::max(width, DisplayWidth(row[at]));
+    width += at == 0 || table.columns[at].tight ? 0 : 2;
+    widths.line += width;
+    widths.column = std::max(widths.column, width);
+  }
+  return widths;
+}
+
+// Of at most `count` nodes, and of fewer while the lines are longer than `columns`.
+Table TableOfWorst(const Matrix& matrix, std::size_t count, std::size_t columns, MakeTable make) {
+  const std::size_t all = MatrixNodes(matrix).size();
+  while (true) {
+    Matrix worst = matrix;
+    if (count < all)
+      worst.title += Format("\nthe worst {} of {} nodes; -o wide shows all", count, all);
+    Table table = make(worst, WorstNodes(matrix, count));
+    const TableWidths widths = Widths(table);
+    if (columns == 0 || widths.line <= columns || count <= kMatrixNodesMin) return table;
+    const std::size_t fewer = std::max<std::size_t>(1, (widths.line - columns) / widths.column);
+    count = std::max(kMatrixNodesMin, count - std::min(count, fewer));
+  }
 }
 
 }  // namespace
@@ -263,25 +297,25 @@ std::vector<Matrix> MatricesOf(const v1::Campaign& campaign) {
   return all;
 }
 
-std::vector<Table> TablesOf(const v1::Campaign& campaign, std::size_t nodes_max, MakeTable make) {
+std::vector<Table> TablesOf(const v1::Campaign& campaign, std::size_t nodes_max,
+                            std::size_t columns, MakeTable make) {
   std::vector<Table> tables;
   for (const Matrix& matrix : MatricesOf(campaign)) {
     const std::vector<std::string> nodes = MatrixNodes(matrix);
-    if (nodes.size() > nodes_max) {
-      Matrix worst = matrix;
-      worst.title +=
-          Format(", the worst {} of {} nodes; -o wide shows all", nodes_max, nodes.size());
-      tables.push_back(make(worst, WorstNodes(matrix, nodes_max)));
+    Table all = make(matrix, nodes);
+    const std::size_t count = std::min(nodes.size(), nodes_max);
+    all.wide_only = count < nodes.size() || (columns > 0 && Widths(all).line > columns);
+    if (all.wide_only) {
+      tables.push_back(TableOfWorst(matrix, count, columns, make));
       tables.back().in_table_only = true;
     }
-    tables.push_back(make(matrix, nodes));
-    tables.back().wide_only = nodes.size() > nodes_max;
+    tables.push_back(std::move(all));
   }
   return tables;
 }
 
-std::vector<Table> MatrixTables(const v1::Campaign& campaign) {
-  return TablesOf(campaign, kMatrixNodesMax, MatrixTable);
+std::vector<Table> MatrixTables(const v1::Campaign& campaign, std::size_t columns) {
+  return TablesOf(campaign, kMatrixNodesMax, columns, MatrixTable);
 }
 
 }  // namespace fabric::ctl

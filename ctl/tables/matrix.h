@@ -50,12 +50,14 @@ std::vector<std::string> MatrixNodes(const Matrix& matrix);
 std::vector<std::string> WorstNodes(const Matrix& matrix, std::size_t count);
 
 // A table for each matrix. With more than `nodes_max` nodes, that table is for -o wide and csv
-// only, and one of the worst `nodes_max` nodes comes first.
+// only, and one of the worst `nodes_max` nodes comes first; with fewer nodes if its lines would be
+// longer than `columns`, the width of the terminal (0: not known).
 using MakeTable = Table (*)(const Matrix& matrix, const std::vector<std::string>& nodes);
-std::vector<Table> TablesOf(const v1::Campaign& campaign, std::size_t nodes_max, MakeTable make);
+std::vector<Table> TablesOf(const v1::Campaign& campaign, std::size_t nodes_max,
+                            std::size_t columns, MakeTable make);
 
 // For each rail and kind a matrix. A pair that failed shows a keyword; FailureLines has the
 // reasons. "-": not measured in that direction. "5.10 -3": a ping that lost three packets.
-std::vector<Table> MatrixTables(const v1::Campaign& campaign);
+std::vector<Table> MatrixTables(const v1::Campaign& campaign, std::size_t columns);
 
 }  // namespace fabric::ctl

@@ -40,6 +40,12 @@ class Service final : public v1::Fabric::Service {
     while (!context->IsCancelled()) std::this_thread::yield();
     return grpc::Status::OK;
   }
+  // Answers when the caller has seen that it waits.
+  grpc::Status InferProfile(grpc::ServerContext* context, const v1::InferProfileRequest*,
+                            v1::InferProfileResponse*) override {
+    while (!seen_waiting && !context->IsCancelled()) std::this_thread::yield();
+    return grpc::Status::OK;
+  }
   grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetVersionRequest*,
                           v1::GetVersionResponse*) override {
     if (!leads_)
@@ -76,6 +82,7 @@ class Service final : public v1::Fabric::Service {
   }
 
   std::atomic<int> changes = 0;
+  std::atomic<bool> seen_waiting = false;
 
  private:
   void Warn(grpc::ServerContext& context) const {
@@ -197,6 +204,23 @@ TEST_F(GrpcClient, GivesUpAfterTheTimeout) {
             Status(Code::kDeadlineExceeded,
                    Format("cannot reach the controller at {}: no answer within 200 ms",
                           options_.controller)));
+}
+
+TEST_F(GrpcClient, ReportsHowLongACallTakes) {
+  // Also through the client of several controllers
+  for (const std::string& controller :
+       {options_.controller, Format("{0},{0}", options_.controller)}) {
+    options_.controller = controller;
+    service_.seen_waiting = false;
+    const auto client = MakeGrpcClient(options_);
+    Duration last = {};
+    client->OnWait([&](Duration waited) {
+      last = waited;
+      service_.seen_waiting = true;
+    });
+    EXPECT_TRUE(client->Call<v1::InferProfileResponse>(v1::InferProfileRequest()).ok());
+    EXPECT_GE(last, std::chrono::seconds(1));
+  }
 }
 
 TEST_F(GrpcClient, SaysThatItIsAnotherProgram) {

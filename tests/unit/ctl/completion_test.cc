@@ -30,7 +30,8 @@ TEST(Completion, OfCommandsAndTheirParts) {
 }
 
 TEST(Completion, OfOptionsOfTheCommandAndOfEveryCommand) {
-  EXPECT_THAT(CompletionsOf({"findings", "--no"}), ElementsAre("--node", "--no-color"));
+  EXPECT_THAT(CompletionsOf({"findings", "--no"}),
+              ElementsAre("--node", "--no-headers", "--no-color"));
   EXPECT_THAT(CompletionsOf({"nodes", "--"}), Contains("--sort-by"));
   EXPECT_THAT(CompletionsOf({"nodes", "--"}), Not(Contains("--severity")));
   EXPECT_THAT(CompletionsOf({"--cont"}), ElementsAre("--controller", "--context"));

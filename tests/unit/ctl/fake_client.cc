@@ -23,6 +23,7 @@ class FakeClient final : public Client {
                     const google::protobuf::Message& request,
                     google::protobuf::Message& response) override {
     Remember(request);
+    if (on_wait_ && controller_.waited > Duration()) on_wait_(controller_.waited);
     if (!controller_.failure.ok()) return controller_.failure;
     const std::string& text = controller_.requests[request.GetDescriptor()].back();
     for (const auto& [part, failure] : controller_.failures)

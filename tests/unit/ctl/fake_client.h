@@ -24,6 +24,7 @@ struct FakeController {
   std::vector<v1::Event> events = {};
   Status stream_end = Status(Code::kUnavailable, "stream ended");
   ClientOptions options = {};  // What fabricctl connected with
+  Duration waited = {};        // Each call reports this time, if it is not 0.
 
   // The answers of this type, in order; the last one again and again. At first one that is empty.
   template <class Response>

@@ -103,6 +103,10 @@ TEST(Nodes, NoneIsSaidOnStandardError) {
   const Said said = RunWords("nodes", controller);
   EXPECT_EQ(said.out, "");
   EXPECT_EQ(said.err, "No nodes; no agent has reported yet.\n");
+  EXPECT_EQ(RunWords("nodes --filter state=lost", controller).err, "No node matches.\n");
+  EXPECT_EQ(RunWords("probe list", controller).err,
+            "No campaigns; start one with `fabricctl probe run`.\n");
+  EXPECT_EQ(RunWords("probe list --filter state=done", controller).err, "No campaign matches.\n");
   EXPECT_EQ(said.status, kExitOk);
 }
 

@@ -12,9 +12,11 @@
 namespace fabric::ctl {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 FakeController WithLabels() {
   FakeController controller;
@@ -171,6 +173,54 @@ TEST(Selectors, AreAnOptionOfCommandsThatList) {
   const Said said = RunWords("nodes -l pol=h100", controller);
   EXPECT_EQ(said.err, "fabricctl: --selector: unknown label 'pol'; did you mean 'pool'?\n");
   EXPECT_EQ(said.out, "");
+}
+
+TEST(Selectors, TopologyHasThePortsOfTheseNodes) {
+  FakeController controller = WithLabels();
+  for (const char* const node : {"n1", "n2", "n3"}) {
+    v1::DeviceSummary& device = *controller.Answer<v1::ListDevicesResponse>().add_devices();
+    device.set_node(node);
+    device.set_rail(0);
+  }
+  EXPECT_THAT(RunWords("topology -l pool=h100", controller).out, HasSubstr("n1, n2\n"));
+  EXPECT_THAT(RunWords("topology --as dot -l pool=h200", controller).out,
+              AllOf(HasSubstr("n3"), Not(HasSubstr("n1"))));
+}
+
+TEST(Selectors, StatusIsAboutTheseNodes) {
+  FakeController controller = WithLabels();
+  const Said said = RunWords("status -l pool=h100", controller);
+  EXPECT_THAT(said.out, HasSubstr("Selected:  2 of 4 nodes\nNodes:     2 connected, 0 lost\n"));
+  EXPECT_THAT(said.out, Not(HasSubstr("Coverage:"))) << "known of all nodes only";
+  EXPECT_THAT(controller.LastRequest<v1::ListFindingsRequest>().nodes(), ElementsAre("n1", "n2"));
+  EXPECT_THAT(RunWords("status", controller).out, Not(HasSubstr("Selected:")));
+  EXPECT_EQ(RunWords("status -l pool=h300", controller).status, kExitError);
+}
+
+TEST(Selectors, ValidateShowsTheVerdictsAboutTheseNodes) {
+  FakeController controller = WithLabels();
+  controller.Answer<v1::ValidateResponse>() = FromText<v1::ValidateResponse>(R"({
+      "counts": {"pass": 40, "fail": 2, "unknown": 1}, "nodes": 3, "rules": 2,
+      "coverage": {"rulesJudged": 2},
+      "notJudged": [{"name": "n4", "reason": "lost"}, {"name": "n2", "reason": "lost"}],
+      "findings": [
+        {"id": "a", "rule": "mtu", "verdict": "VERDICT_FAIL", "subject": {"node": "n1"}},
+        {"id": "b", "rule": "mtu", "verdict": "VERDICT_FAIL", "subject": {"node": "n3"}},
+        {"id": "c", "rule": "pfc", "verdict": "VERDICT_UNKNOWN", "subject": {"node": "n1"}}]})");
+  const Said said = RunWords("validate -l pool=h100", controller);
+  EXPECT_EQ(said.status, kExitFindings);
+  EXPECT_THAT(said.out, HasSubstr("1 node, 2 rules: 1 fail, 1 unknown\n"
+                                  "1 of 2 nodes judged; n2 lost\n"));
+  EXPECT_THAT(said.out, Not(HasSubstr("Coverage:")));
+  EXPECT_EQ(RunWords("validate -l pool=h100 -o name", controller).out, "a\nc\n");
+  EXPECT_THAT(RunWords("validate -l pool=h100 -o json", controller).out, Not(HasSubstr("\"pass\"")))
+      << "passes of these nodes are not known";
+  EXPECT_EQ(RunWords("validate -l rack=r13", controller).status, kExitOk);
+  controller.Answer<v1::ValidateResponse>().set_findings_omitted(7);
+  EXPECT_THAT(RunWords("validate -l pool=h100", controller).out,
+              HasSubstr("7 verdicts are left out of the answer, perhaps also of these nodes"));
+  EXPECT_THAT(RunWords("validate", controller).out,
+              HasSubstr("7 verdicts are left out of the answer: see "));
 }
 
 TEST(Selectors, ASilenceIsAddedForEachNode) {

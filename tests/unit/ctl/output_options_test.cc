@@ -44,6 +44,16 @@ TEST(Options, ThatAreListsCanBeGivenSeveralTimes) {
   EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().filter(), "kind=~node|port|probe");
 }
 
+TEST(NoHeaders, LeavesOutTheTitlesOfColumns) {
+  FakeController controller;
+  controller.Answer<v1::ListNodesResponse>().add_nodes()->set_name("n1");
+  EXPECT_THAT(RunWords("nodes", controller).out, HasSubstr("NAME "));
+  const std::string rows = RunWords("nodes --no-headers", controller).out;
+  EXPECT_TRUE(rows.starts_with("n1 ")) << rows;
+  EXPECT_EQ(std::ranges::count(rows, '\n'), 1) << rows;
+  EXPECT_TRUE(RunWords("nodes --no-headers -o csv", controller).out.starts_with("n1,"));
+}
+
 TEST(SortBy, ComparesNumbersAndNamesInNaturalOrder) {
   FakeController controller = ThreeNodes();
   EXPECT_EQ(RunWords("nodes --sort-by name -o name", controller).out, "a,b\nn2\nn10\n");
@@ -139,6 +149,10 @@ TEST_F(ContextsTest, AreSetSelectedAndUsed) {
   EXPECT_THAT(Ctl("config get-contexts").err, HasSubstr("No contexts"));
   EXPECT_EQ(Ctl("config set-context prod --controller p:1 --tls-ca /ca.pem").status, kExitOk);
   EXPECT_EQ(Ctl("config set-context lab --controller lab").status, kExitOk);
+  EXPECT_EQ(Ctl("config set-context prod --tls-ca /ca.pem").status, kExitOk) << "a change";
+  EXPECT_THAT(Ctl("config set-context new").err,
+              HasSubstr("new context 'new': expected --controller, --tls-ca, --tls-cert, "
+                        "--tls-key or --token-file, saw none\n"));
   EXPECT_EQ(Ctl("config get-contexts -o name").out, "lab\nprod\n");
   EXPECT_THAT(Ctl("config get-contexts -o json").out, HasSubstr("\"name\": \"lab\""));
   Ctl("nodes");

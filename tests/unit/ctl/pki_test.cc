@@ -122,8 +122,9 @@ TEST_F(PkiCommands, ARevokedCertificateIsOnTheCrl) {
 }
 
 TEST_F(PkiCommands, WrongInputIsNamed) {
-  EXPECT_THAT(Run("pki issue node n1").err,
-              HasSubstr("no CA; fabricctl pki init --dir FOLDER makes one: " + folder_));
+  EXPECT_THAT(
+      Run("pki issue node n1").err,
+      HasSubstr(folder_ + "/ca-key.pem: no CA; create one with fabricctl pki init --dir FOLDER\n"));
   EXPECT_THAT(Run("pki init --domain exam/ple").err,
               HasSubstr("--domain: expected letters, digits and ._-"));
   EXPECT_THAT(Run("pki init --domain Example.org").err,

@@ -78,6 +78,7 @@ TEST_F(Snapshots, CommandsThatNeedAControllerSaySo) {
 TEST_F(Snapshots, AreNotCombinedWithAController) {
   EXPECT_THAT(Run("nodes --controller c1").err,
               HasSubstr("expected --snapshot or --controller, saw both"));
+  EXPECT_THAT(Run("node n1 --wait").err, HasSubstr("expected --snapshot or --wait, saw both"));
   EXPECT_THAT(Run("check a.json").err,
               HasSubstr("--snapshot: expected a command that asks a controller, saw 'check'"));
 }

@@ -1,5 +1,6 @@
 // Commands that wait, and their progress.
 #include <gmock/gmock.h>
+#include <google/protobuf/util/time_util.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -49,6 +50,36 @@ TEST(ProbeShow, AnInterruptOfTheWaitLeavesTheCampaignRunning) {
   EXPECT_TRUE(controller.Requests<v1::CancelCampaignRequest>().empty());
 }
 
+v1::GetNodeResponse NodeIn(v1::NodeState state, const char* reported) {
+  auto node = FromText<v1::GetNodeResponse>(
+      R"({"summary": {"name": "n1", "state_since": "2026-11-21T01:10:00Z"}})");
+  node.mutable_summary()->set_state(state);
+  EXPECT_TRUE(google::protobuf::util::TimeUtil::FromString(
+      reported, node.mutable_summary()->mutable_reported_at()));
+  return node;
+}
+
+TEST(Node, WaitsUntilItHasReportedSinceItConnected) {
+  FakeController controller;
+  controller.Answers<v1::GetNodeResponse>() = {
+      NodeIn(v1::NODE_STATE_LOST, "2026-11-21T01:00:00Z"),
+      NodeIn(v1::NODE_STATE_CONNECTED, "2026-11-21T01:00:00Z"),
+      NodeIn(v1::NODE_STATE_CONNECTED, "2026-11-21T01:10:01Z")};
+  const Said said = RunWords("node n1 --wait -o name", controller, {.progress = true});
+  EXPECT_EQ(said.out, "n1\n");
+  EXPECT_THAT(said.err, HasSubstr("node n1: not connected"));
+  EXPECT_THAT(said.err, HasSubstr("node n1: connected, no settings reported yet"));
+  EXPECT_EQ(controller.Requests<v1::GetNodeRequest>().size(), 4u);
+}
+
+TEST(Node, AnInterruptOfTheWaitSaysWhatIsMissing) {
+  FakeController controller;
+  controller.Answer<v1::GetNodeResponse>() = NodeIn(v1::NODE_STATE_LOST, "2026-11-21T01:00:00Z");
+  const Said said = RunWords("node n1 --wait", controller, {.interrupted = true});
+  EXPECT_EQ(said.status, kExitInterrupted);
+  EXPECT_EQ(said.err, "fabricctl: interrupted; node n1: not connected\n");
+}
+
 TEST(ProbeCancel, SaysThatTheCampaignHadEnded) {
   FakeController controller;
   controller.Answer<v1::Campaign>() = CampaignIn(v1::CAMPAIGN_STATE_DONE);
@@ -66,6 +97,7 @@ class FakeStream final : public Stream {
   void CatchInterrupts() override {}
   bool Wait(Duration) override { return true; }
   WallTime Now() const override { return now; }
+  std::size_t Columns() const override { return 0; }
 
   std::string line;
   WallTime now = {};
@@ -81,6 +113,14 @@ TEST(NodeProgress, HasAnEstimateAfterTheFirstSecond) {
   stream.now += std::chrono::seconds(5);
   progress.Next();
   EXPECT_EQ(stream.line, "nccl-env: 20 of 100 nodes, about 40s left");
+}
+
+TEST(Progress, ALongCallShowsHowLongItTakes) {
+  FakeController controller;
+  controller.waited = std::chrono::seconds(3);
+  EXPECT_EQ(RunWords("validate", controller, {.progress = true}).err,
+            "\rwaiting for the controller: 3s\x1b[K\r\x1b[KNo findings.\n");
+  EXPECT_EQ(RunWords("profile infer", controller).err, "") << "no terminal";
 }
 
 TEST(NodeProgress, ShortCommandsHaveNone) {
