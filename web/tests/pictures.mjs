@@ -36,7 +36,7 @@ if (!CHROMIUM) {
 const screensOf = ({ campaign }) => [
   ["cli-status", "status"],
   ["cli-findings", "findings --severity error"],
-  ["cli-matrix", `matrix ${campaign} --heat`, "wide"], // Its rows need more than 80 columns.
+  ["cli-matrix", `matrix ${campaign} --heat`],
   ["cli-top", "top gpu-[0001-0016] --limit 16 --interval 6s"],
   ["cli-diagnose", "diagnose gpu-0042"],
   ["cli-topology", "topology"],
@@ -101,9 +101,8 @@ async function capturePage(page, world, [name, hash, text]) {
   }
 }
 
-async function captureScreen(page, controller, [name, words, wide]) {
+async function captureScreen(page, controller, [name, words]) {
   for (const [columns, width] of Object.entries(COLUMNS)) {
-    if (wide && Number(columns) < COLUMNS_OF_NAME) continue;
     const lines = linesOf(await screen(controller, words, columns));
     const shown = lines.length > ROWS_MAX ? [...lines.slice(0, ROWS_MAX), "..."] : lines;
     await page.setContent(ansiPage([`$ fabricctl ${words}`, ...shown].join("\n"), Number(columns)));
