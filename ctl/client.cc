@@ -296,8 +296,11 @@ class LeaderClient final : public Client {
     if (const Status found = FindLeader(); !found.ok())
       return AskFollowers(method, request, response) ? Status() : found;
     answered_ = leader_;
-    leader_->OnWait(on_wait_);
-    return Checked(leader_->CallWithin(method, request, response, options_.timeout));
+    GrpcClient& leader = *leader_;
+    leader.OnWait(on_wait_);
+    Status status = leader.CallWithin(method, request, response, options_.timeout);
+    leader.OnWait({});  // The callback can end before the client.
+    return Checked(std::move(status));
   }
 
   // Each standby answers some reads. False: none answers this one.
