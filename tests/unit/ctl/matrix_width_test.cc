@@ -44,7 +44,7 @@ std::size_t LongestLine(std::string_view text) {
 
 TEST(Matrix, FitsTheTerminal) {
   for (const char* const prefix : {"n", "gpu-cluster-a-node-"})
-    for (const std::size_t columns : {80, 160})
+    for (const std::size_t columns : {80u, 160u})
       for (const char* const words : {"matrix c1", "matrix c1 --heat"}) {
         FakeController controller = WithPairs(40, prefix);
         const std::string out = RunWords(words, controller, {.columns = columns}).out;
