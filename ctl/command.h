@@ -51,7 +51,7 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnreachable = 3;  // Cannot reach the controller, or timed out.
 inline constexpr int kExitNotAllowed = 4;
 inline constexpr int kExitError = 5;          // Any other error
-inline constexpr int kExitUnknown = 6;        // The verdict of a certificate is UNKNOWN
+inline constexpr int kExitUnknown = 6;        // The verdict is UNKNOWN
 inline constexpr int kExitInterrupted = 130;  // As a shell reports SIGINT
 
 // Output of a command. json and yaml print the message, jsonl its elements, table and wide print

@@ -63,11 +63,20 @@ std::string OmittedText(const v1::ValidateResponse& response, bool selected) {
                 selected ? "the answer, perhaps also of these nodes" : "the answer");
 }
 
+// Whether the answer has fewer failures than were counted.
+bool LeavesOutFailures(const v1::ValidateResponse& response) {
+  const auto shown = std::count_if(
+      response.findings().begin(), response.findings().end(),
+      [](const v1::Finding& finding) { return finding.verdict() == v1::VERDICT_FAIL; });
+  return static_cast<std::uint64_t>(shown) < response.counts().fail();
+}
+
 Result<Output> RunValidate(Client& client, const Arguments& arguments, Stream&) {
   const bool selected = arguments.Has("selector");
   ASSIGN_OR_RETURN(const std::vector<std::string> names, NodesOf(client, arguments, ""));
   ASSIGN_OR_RETURN(v1::ValidateResponse response,
                    client.Call<v1::ValidateResponse>(v1::ValidateRequest()));
+  const bool undecided = selected && LeavesOutFailures(response);
   if (selected) Select(names, response);
   const v1::VerdictCounts counts = CountsOf(response);
   Output output;
@@ -81,6 +90,7 @@ Result<Output> RunValidate(Client& client, const Arguments& arguments, Stream&) 
   if (!selected) output.after += CoverageLines(response.coverage());
   output.tables.push_back(FindingTable(response.findings(), {.explained = explained}));
   output.names = FindingNames(response.findings());
+  if (undecided) output.exit_status = kExitUnknown;
   if (counts.fail() > 0) output.exit_status = kExitFindings;
   output.message = std::make_unique<v1::ValidateResponse>(std::move(response));
   return output;
@@ -95,7 +105,8 @@ extern const Command validate = {
     .description =
         "Unknown means that a value the rule needs could not be read; it never counts as a pass. "
         "With --selector, shows the verdicts that concern nodes with these labels; passes are not "
-        "counted. Exits with 1 if a verdict is a failure.",
+        "counted. Exits with 1 if a verdict is a failure, and with 6 if the answer leaves out "
+        "failures that can concern the selected nodes.",
     .example =
         "fabricctl validate\n"
         "fabricctl validate --explained\n"

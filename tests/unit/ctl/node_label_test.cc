@@ -219,6 +219,10 @@ TEST(Selectors, ValidateShowsTheVerdictsAboutTheseNodes) {
   controller.Answer<v1::ValidateResponse>().set_findings_omitted(7);
   EXPECT_THAT(RunWords("validate -l pool=h100", controller).out,
               HasSubstr("7 verdicts are left out of the answer, perhaps also of these nodes"));
+  EXPECT_EQ(RunWords("validate -l rack=r13", controller).status, kExitOk) << "no failures";
+  controller.Answer<v1::ValidateResponse>().mutable_counts()->set_fail(3);
+  EXPECT_EQ(RunWords("validate -l rack=r13", controller).status, kExitUnknown);
+  EXPECT_EQ(RunWords("validate -l pool=h100", controller).status, kExitFindings);
   EXPECT_THAT(RunWords("validate", controller).out,
               HasSubstr("7 verdicts are left out of the answer: see "));
 }
