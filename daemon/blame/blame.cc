@@ -250,6 +250,11 @@ v1::BlameReport ReportOf(const ObservationPaths& paths, const Judgement& judgeme
   return report;
 }
 
+bool AreAlreadyTried(const Partners& partners, const std::vector<ProbeRequest>& next) {
+  return std::ranges::all_of(
+      next, [&](const ProbeRequest& pair) { return !pair.repeat && partners.MetInNewest(pair); });
+}
+
 }  // namespace
 
 void Analyzer::Add(std::span<const Observation> more) {
@@ -330,6 +335,8 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
     if (few) requests.Add(component);
   }
   if (assessment.open_question.empty()) assessment.open_question = gaps.open_question;
+  const std::string unpassed = named.AddUnpassed(usable, assessment.report);
+  if (assessment.open_question.empty()) assessment.open_question = unpassed;
   assessment.decided = assessment.open_question.empty();
   if (few)
     for (const std::uint32_t endpoint : gaps.endpoints) requests.Add(endpoint);
@@ -339,9 +346,7 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
     assessment.next = requests.Take();
     named.AddPairs(judgement.faults, usable, assessment.next);
   }
-  assessment.next_already_tried = std::all_of(
-      assessment.next.begin(), assessment.next.end(),
-      [&](const ProbeRequest& pair) { return !pair.repeat && partners.MetInNewest(pair); });
+  assessment.next_already_tried = AreAlreadyTried(partners, assessment.next);
   return assessment;
 }
 

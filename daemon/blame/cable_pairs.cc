@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/lists.h"
@@ -48,7 +50,7 @@ class ChannelTallies {
   bool IsSeen(ChannelId channel) const { return seen_[channel].good > 0 || seen_[channel].bad > 0; }
 
   // What the pair would show. 0: nothing.
-  double ValueOf(std::uint32_t a, std::uint32_t b, CableAim aim) {
+  double ValueOf(std::uint32_t a, std::uint32_t b) {
     if (fabric_.endpoints[a].node == fabric_.endpoints[b].node) return 0;
     double value = 0;
     std::size_t suspicious = 0;
@@ -61,7 +63,6 @@ class ChannelTallies {
       // Good probes clear a channel, unless it is bad for some of its flows only.
       if (seen.bad > 0 && seen.bad * 4 >= seen.good) ++suspicious;
     }
-    if (aim == CableAim::kSuspicious && suspicious == 0) return 0;
     // A pair with one suspicious channel decides about it; one with all of them repeats a result.
     if (suspicious > 0) value += kSuspiciousValue / static_cast<double>(suspicious);
     if (value > 0 && fabric_.endpoints[a].rail == fabric_.endpoints[b].rail)
@@ -71,7 +72,7 @@ class ChannelTallies {
 
   // Pairs of one round, at most `most`. They count as good.
   std::vector<ProbeRequest> TakeRound(std::vector<std::uint32_t> left, std::size_t most,
-                                      CableAim aim, Numbers& random);
+                                      Numbers& random);
 
  private:
   struct Tally {
@@ -92,8 +93,7 @@ class ChannelTallies {
 };
 
 std::vector<ProbeRequest> ChannelTallies::TakeRound(std::vector<std::uint32_t> left,
-                                                    std::size_t most, CableAim aim,
-                                                    Numbers& random) {
+                                                    std::size_t most, Numbers& random) {
   std::vector<ProbeRequest> pairs;
   for (std::size_t i = left.size(); i > 1; --i) std::swap(left[i - 1], left[random.Below(i)]);
   while (left.size() >= 2 && pairs.size() < most) {
@@ -105,7 +105,7 @@ std::vector<ProbeRequest> ChannelTallies::TakeRound(std::vector<std::uint32_t> l
     const std::size_t begin = random.Below(left.size());
     for (std::size_t i = 0; i < tried; ++i) {
       const std::size_t at = (begin + i) % left.size();
-      const double value = ValueOf(from, left[at], aim);
+      const double value = ValueOf(from, left[at]);
       if (value > best_value) {
         best = at;
         best_value = value;
@@ -135,31 +135,82 @@ std::vector<std::uint32_t> PlacedOf(const Fabric& fabric, std::span<const std::u
   return placed;
 }
 
-// For each channel, a pair whose path it is on; from == to: no route uses it. The path of a pair
-// depends on the leaf of its first end only, so that two ends of different nodes stand for a leaf.
-std::vector<ProbeRequest> FindUsers(const Fabric& fabric, std::span<const std::uint32_t> ends) {
-  std::map<std::uint32_t, std::vector<std::uint32_t>> leaves;
-  for (const std::uint32_t end : ends) {
-    std::vector<std::uint32_t>& under = leaves[*fabric.routes.LeafOf(end)];
-    if (under.empty() ||
-        (under.size() == 1 && fabric.endpoints[under[0]].node != fabric.endpoints[end].node))
-      under.push_back(end);
+// A flow over a channel, from any endpoint of a leaf, and the number of these flows. 0: no route
+// uses the channel.
+struct ChannelUser {
+  std::uint32_t leaf = 0;
+  std::uint32_t to = 0;
+  std::uint32_t flows = 0;
+};
+
+// The path of a pair depends on the leaf of its first end only.
+class ChannelUsers {
+ public:
+  ChannelUsers(const Fabric& fabric, std::span<const std::uint32_t> ends)
+      : fabric_(fabric), users_(fabric.routes.channels()) {
+    for (const std::uint32_t end : ends) leaves_[*fabric.routes.LeafOf(end)].push_back(end);
+    std::vector<ChannelId> channels;
+    for (const auto& [leaf, under] : leaves_)
+      for (const std::uint32_t to : ends) {
+        if (!FromOf({.leaf = leaf, .to = to}, [](std::uint32_t) { return true; })) continue;
+        channels.clear();
+        fabric.routes.AddPath(under.front(), to, channels);
+        for (const ChannelId channel : channels) {
+          ChannelUser& user = users_[channel];
+          if (user.flows++ == 0) user = {.leaf = leaf, .to = to, .flows = 1};
+        }
+      }
+    for (ChannelId channel = 0; channel < users_.size(); ++channel)
+      if (users_[channel].flows > 0) used_.push_back(channel);
+    std::ranges::stable_sort(
+        used_, [&](ChannelId a, ChannelId b) { return users_[a].flows < users_[b].flows; });
   }
-  std::vector<ProbeRequest> users(fabric.routes.channels());
-  std::vector<ChannelId> channels;
-  for (const std::uint32_t to : ends)
-    for (const auto& entry : leaves) {
-      const auto& under = entry.second;
-      const auto from = std::ranges::find_if(under, [&](std::uint32_t end) {
-        return fabric.endpoints[end].node != fabric.endpoints[to].node;
-      });
-      if (from == under.end()) continue;
-      channels.clear();
-      fabric.routes.AddPath(*from, to, channels);
-      for (const ChannelId channel : channels)
-        if (users[channel].from == users[channel].to) users[channel] = {.from = *from, .to = to};
-    }
-  return users;
+
+  const std::vector<ChannelId>& used() const { return used_; }  // Those with few flows first
+  const ChannelUser& Of(ChannelId channel) const { return users_[channel]; }
+
+  // An endpoint of the leaf, on another node than the other end.
+  template <class IsFree>
+  std::optional<std::uint32_t> FromOf(const ChannelUser& user, const IsFree& is_free) const {
+    for (const std::uint32_t end : leaves_.at(user.leaf))
+      if (fabric_.endpoints[end].node != fabric_.endpoints[user.to].node && is_free(end))
+        return end;
+    return std::nullopt;
+  }
+
+ private:
+  const Fabric& fabric_;
+  std::vector<ChannelUser> users_;
+  std::vector<ChannelId> used_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> leaves_;
+};
+
+// Pairs of one round, at most `most`: first over channels that few flows use (all channels, if few
+// are left) and that no probe has passed, then free ones. They count as good.
+std::vector<ProbeRequest> CoverRound(const ChannelUsers& users, ChannelTallies& tallies,
+                                     const std::vector<std::uint32_t>& ends, std::size_t most,
+                                     Numbers& random) {
+  constexpr std::uint32_t kFewFlows = 64;
+  const auto open = static_cast<std::size_t>(std::ranges::count_if(
+      users.used(), [&](ChannelId channel) { return !tallies.IsSeen(channel); }));
+  std::vector<ProbeRequest> pairs;
+  std::set<std::uint32_t> left(ends.begin(), ends.end());
+  const auto is_free = [&](std::uint32_t end) { return left.contains(end); };
+  for (const ChannelId channel : users.used()) {
+    const ChannelUser& user = users.Of(channel);
+    if ((user.flows > kFewFlows && open > ends.size() / 2) || pairs.size() == most) break;
+    if (tallies.IsSeen(channel) || !is_free(user.to)) continue;
+    const std::optional<std::uint32_t> from = users.FromOf(user, is_free);
+    if (!from) continue;
+    left.erase(*from);
+    left.erase(user.to);
+    tallies.AddGood(*from, user.to);
+    pairs.push_back({.from = *from, .to = user.to});
+  }
+  const std::vector<ProbeRequest> more =
+      tallies.TakeRound({left.begin(), left.end()}, most - pairs.size(), random);
+  pairs.insert(pairs.end(), more.begin(), more.end());
+  return pairs;
 }
 
 // Adds the pair to the first round from `first` in which both ends are free.
@@ -186,21 +237,17 @@ class RoundPacker {
   std::vector<std::set<std::uint32_t>> taken_;
 };
 
-bool IsUsed(const ProbeRequest& user) {
-  return user.from != user.to;
-}
-
-void CountCables(const Fabric& fabric, const std::vector<ProbeRequest>& users,
-                 const ChannelTallies& tallies, CableCover& cover) {
+void CountCables(const Fabric& fabric, const ChannelUsers& users, const ChannelTallies& tallies,
+                 CableCover& cover) {
   const ExactRoutes& routes = fabric.routes;
   for (ChannelId channel = 0; channel < routes.channels(); ++channel) {
     if (!routes.IsCable(channel) || routes.CableOf(channel) != channel) continue;
     ++cover.cables;
     const ChannelId back = routes.Reverse(channel);
     const auto is_open = [&](ChannelId each) {
-      return IsUsed(users[each]) && !tallies.IsSeen(each);
+      return users.Of(each).flows > 0 && !tallies.IsSeen(each);
     };
-    if (!IsUsed(users[channel]) && !IsUsed(users[back]))
+    if (users.Of(channel).flows == 0 && users.Of(back).flows == 0)
       cover.unused.push_back(Format("cable {}", routes.CableName(channel)));
     else if (is_open(channel) || is_open(back))
       cover.left_out.push_back(Format("cable {}", routes.CableName(channel)));
@@ -213,15 +260,14 @@ void CountCables(const Fabric& fabric, const std::vector<ProbeRequest>& users,
 
 std::vector<ProbeRequest> PairsForCables(const Fabric& fabric,
                                          std::span<const Observation> observations,
-                                         std::span<const std::uint32_t> usable, std::uint64_t seed,
-                                         CableAim aim) {
+                                         std::span<const std::uint32_t> usable,
+                                         std::uint64_t seed) {
   if (fabric.routes.empty()) return {};
   ChannelTallies tallies(fabric);
   tallies.Add(observations);
   Numbers random(seed);
-  std::vector<std::uint32_t> ends = PlacedOf(fabric, usable);
-  const std::size_t most = ends.size() / 2;
-  return tallies.TakeRound(std::move(ends), most, aim, random);
+  const std::vector<std::uint32_t> ends = PlacedOf(fabric, usable);
+  return CoverRound(ChannelUsers(fabric, ends), tallies, ends, ends.size() / 2, random);
 }
 
 CableCover CoverCables(const Fabric& fabric, std::span<const std::uint32_t> usable,
@@ -229,21 +275,18 @@ CableCover CoverCables(const Fabric& fabric, std::span<const std::uint32_t> usab
   CableCover cover;
   if (fabric.routes.empty()) return cover;
   const std::vector<std::uint32_t> ends = PlacedOf(fabric, usable);
-  const std::vector<ProbeRequest> users = FindUsers(fabric, ends);
-  const auto used = static_cast<std::size_t>(std::ranges::count_if(users, IsUsed));
+  const ChannelUsers users(fabric, ends);
   ChannelTallies tallies(fabric);
   Numbers random(seed);
   std::size_t pairs = 0;
   const auto seen = [&] {
-    std::size_t count = 0;
-    for (ChannelId channel = 0; channel < users.size(); ++channel)
-      count += IsUsed(users[channel]) && tallies.IsSeen(channel) ? 1 : 0;
-    return count;
+    return static_cast<std::size_t>(std::ranges::count_if(
+        users.used(), [&](ChannelId channel) { return tallies.IsSeen(channel); }));
   };
   // Rounds that choose freely, while they pass many new channels for their pairs.
-  for (std::size_t before = 0, now = 0; now < used && pairs < pairs_max; before = now) {
-    std::vector<ProbeRequest> round =
-        tallies.TakeRound(ends, pairs_max - pairs, CableAim::kAll, random);
+  for (std::size_t before = 0, now = 0; now < users.used().size() && pairs < pairs_max;
+       before = now) {
+    std::vector<ProbeRequest> round = CoverRound(users, tallies, ends, pairs_max - pairs, random);
     if (round.empty()) break;
     pairs += round.size();
     cover.rounds.push_back(std::move(round));
@@ -251,14 +294,27 @@ CableCover CoverCables(const Fabric& fabric, std::span<const std::uint32_t> usab
     if (now < before + cover.rounds.back().size()) break;
   }
   RoundPacker packer(cover.rounds);
-  for (ChannelId channel = 0; channel < users.size() && pairs < pairs_max; ++channel) {
-    if (!IsUsed(users[channel]) || tallies.IsSeen(channel)) continue;
-    packer.Add(users[channel]);
-    tallies.AddGood(users[channel].from, users[channel].to);
+  for (const ChannelId channel : users.used()) {
+    if (pairs >= pairs_max) break;
+    if (tallies.IsSeen(channel)) continue;
+    const ChannelUser& user = users.Of(channel);
+    const std::uint32_t from = *users.FromOf(user, [](std::uint32_t) { return true; });
+    packer.Add({.from = from, .to = user.to});
+    tallies.AddGood(from, user.to);
     ++pairs;
   }
   CountCables(fabric, users, tallies, cover);
   return cover;
+}
+
+CablesLeft UnpassedCables(const Fabric& fabric, std::span<const Observation> observations,
+                          std::span<const std::uint32_t> usable) {
+  if (fabric.routes.empty()) return {};
+  ChannelTallies tallies(fabric);
+  tallies.Add(observations);
+  CableCover cover;
+  CountCables(fabric, ChannelUsers(fabric, PlacedOf(fabric, usable)), tallies, cover);
+  return {.used = cover.cables - cover.unused.size(), .names = std::move(cover.left_out)};
 }
 
 Result<PortCover> CoverPorts(const Fabric& fabric, std::span<const v1::ProbePort> ports,

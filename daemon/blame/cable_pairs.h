@@ -14,19 +14,13 @@
 
 namespace fabric::blame {
 
-enum class CableAim : std::uint8_t {
-  kAll,         // Also cables without a good probe
-  kSuspicious,  // Only pairs over suspicious cables
-};
-
 // Pairs of one round, each endpoint at most once, on different nodes, preferably of one rail: first
-// those that pass suspicious cables and differ in others, then those that pass cables without a
-// good probe. `usable`: endpoints that may take part; empty: all. `seed` varies the choice. Empty
-// without exact routes.
+// those that pass cables without a probe that few routes use, then those that pass suspicious
+// cables and differ in others, then those that pass other cables without a probe. `usable`:
+// endpoints that may take part; empty: all. `seed` varies the choice. Empty without exact routes.
 std::vector<ProbeRequest> PairsForCables(const Fabric& fabric,
                                          std::span<const Observation> observations,
-                                         std::span<const std::uint32_t> usable, std::uint64_t seed,
-                                         CableAim aim = CableAim::kAll);
+                                         std::span<const std::uint32_t> usable, std::uint64_t seed);
 
 // Few pairs over all cables that routes between the endpoints use, in both directions.
 struct CableCover {
@@ -39,7 +33,16 @@ struct CableCover {
 CableCover CoverCables(const Fabric& fabric, std::span<const std::uint32_t> usable,
                        std::size_t pairs_max, std::uint64_t seed);
 
-// The same for a list of ports.
+// Cables between switches that routes of the endpoints use and that no observation has passed in
+// each direction that they use. None without exact routes.
+struct CablesLeft {
+  std::size_t used = 0;  // By routes of the endpoints
+  std::vector<std::string> names;
+};
+CablesLeft UnpassedCables(const Fabric& fabric, std::span<const Observation> observations,
+                          std::span<const std::uint32_t> usable);
+
+// The same as CoverCables() for a list of ports.
 struct PortCover {
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> rounds;  // Indexes of ports
   std::vector<v1::CoverageGap> gaps;  // Ports without a known route, cables that are not passed

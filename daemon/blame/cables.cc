@@ -6,180 +6,87 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "daemon/blame/path_parts.h"
 
 namespace fabric::blame {
 namespace {
 
 constexpr double kNamedFrom = 0.95;
 constexpr std::size_t kFaultsMax = 16;
+constexpr std::size_t kOthersMax = 3;  // Parts that are not distinguished from the likeliest
 // Fraction of the bad probes at either switch of a cable that the cable must explain. With adaptive
 // routing, and with a bad switch, each cable explains only its share.
 constexpr double kExplains = 0.8;
-// Probability that a probe of a healthy path loses a packet.
-constexpr double kUsualLoss = 0.002;
-constexpr double kBadShares[] = {0.999, 0.95, 0.8, 0.5, 0.25, 0.1, 0.05};
 
-enum class Part : std::uint8_t { kDirection, kCable, kSwitch, kEndpoint };
-
-// Logarithms of the odds before any probe.
-double PriorOf(Part part) {
-  switch (part) {
-    case Part::kDirection: return std::log(2e-6);
-    case Part::kCable: return std::log(1e-5);
-    case Part::kSwitch: return std::log(1e-5);
-    case Part::kEndpoint: return std::log(1e-4);
-  }
-  return 0;
-}
-
-using PartKey = std::uint64_t;
-PartKey PartKeyOf(Part part, std::uint32_t index) {
-  return std::uint64_t{static_cast<std::uint8_t>(part)} << 32 | index;
-}
-Part PartOf(PartKey key) {
-  return static_cast<Part>(key >> 32);
-}
-std::uint32_t IndexIn(PartKey key) {
-  return static_cast<std::uint32_t>(key);
-}
-
-struct Tally {
-  std::size_t bad = 0;
-  std::size_t all = 0;
-};
-
-// Observations with their parts.
-class PathTallies {
- public:
-  PathTallies(const Fabric& fabric, std::span<const Observation> observations)
-      : routes_(fabric.routes), observations_(observations), skipped_(observations.size()) {}
-
-  bool IsBad(std::size_t index) const { return observations_[index].failures > 0; }
-  bool Counts(std::size_t index) const {
-    const Observation& seen = observations_[index];
-    return !skipped_[index] && seen.attempts > 0 && !seen.failed_end;
-  }
-  void Skip(std::size_t index) { skipped_[index] = true; }
-
-  // Each part once. Empty if the path is not known.
-  const std::vector<PartKey>& PartsOf(std::size_t index) {
-    const Observation& seen = observations_[index];
-    parts_.clear();
-    channels_.clear();
-    if (!routes_.AddPath(seen.from, seen.to, channels_)) return parts_;
-    if (!seen.one_way && !routes_.AddPath(seen.to, seen.from, channels_)) return parts_;
-    for (const ChannelId channel : channels_) {
-      parts_.push_back(PartKeyOf(Part::kDirection, channel));
-      parts_.push_back(PartKeyOf(Part::kCable, routes_.CableOf(channel)));
-      parts_.push_back(PartKeyOf(Part::kSwitch, routes_.SwitchOf(channel)));
-      parts_.push_back(PartKeyOf(Part::kSwitch, routes_.SwitchOf(routes_.Reverse(channel))));
-    }
-    parts_.push_back(PartKeyOf(Part::kEndpoint, seen.from));
-    parts_.push_back(PartKeyOf(Part::kEndpoint, seen.to));
-    std::ranges::sort(parts_);
-    parts_.erase(std::unique(parts_.begin(), parts_.end()), parts_.end());
-    return parts_;
-  }
-
-  // Of all parts on bad paths.
-  std::unordered_map<PartKey, Tally> Count() {
-    std::unordered_map<PartKey, Tally> tallies;
-    for (std::size_t i = 0; i < observations_.size(); ++i)
-      if (Counts(i) && IsBad(i))
-        for (const PartKey key : PartsOf(i)) ++tallies[key].bad;
-    for (std::size_t i = 0; i < observations_.size(); ++i)
-      if (Counts(i))
-        for (const PartKey key : PartsOf(i))
-          if (const auto at = tallies.find(key); at != tallies.end()) ++at->second.all;
-    return tallies;
-  }
-
- private:
-  const ExactRoutes& routes_;
-  std::span<const Observation> observations_;
-  std::vector<bool> skipped_;
-  std::vector<PartKey> parts_;
-  std::vector<ChannelId> channels_;
-};
-
-double AddLogs(double a, double b) {
-  const double larger = std::max(a, b);
-  return larger + std::log(std::exp(a - larger) + std::exp(b - larger));
-}
-
-// Log odds that the part is bad against chance.
-double LogOddsOf(const Tally& tally) {
-  const auto bad = static_cast<double>(tally.bad);
-  const auto good = static_cast<double>(tally.all - tally.bad);
-  double sum = -1e300;
-  for (const double share : kBadShares)
-    sum = AddLogs(
-        sum, bad * std::log(share / kUsualLoss) + good * std::log((1 - share) / (1 - kUsualLoss)));
-  return sum - std::log(static_cast<double>(std::size(kBadShares)));
-}
-
-// The cable for both of its directions.
-PartKey ObjectOf(const ExactRoutes& routes, PartKey key) {
-  if (PartOf(key) != Part::kDirection) return key;
-  return PartKeyOf(Part::kCable, routes.CableOf(IndexIn(key)));
-}
-
-struct BestPart {
-  PartKey object = 0;
-  double probability = 0;
-};
-
-BestPart FindBest(const ExactRoutes& routes, const std::unordered_map<PartKey, Tally>& tallies) {
-  double total = 0;  // Chance
-  std::unordered_map<PartKey, double> weights;
-  for (const auto& [key, tally] : tallies) {
-    const double weight = PriorOf(PartOf(key)) + LogOddsOf(tally);
-    total = AddLogs(total, weight);
-    const auto [at, fresh] = weights.emplace(ObjectOf(routes, key), weight);
-    if (!fresh) at->second = AddLogs(at->second, weight);
-  }
-  BestPart best;
-  for (const auto& [object, weight] : weights) {
-    const double probability = std::exp(weight - total);
-    if (probability > best.probability || (probability == best.probability && object < best.object))
-      best = {object, probability};
-  }
-  return best;
-}
-
-bool ExplainsEnough(const ExactRoutes& routes, PartKey object,
-                    const std::unordered_map<PartKey, Tally>& tallies) {
-  const Tally& tally = tallies.at(object);
+bool ExplainsEnough(const ExactRoutes& routes, PartKey object, const PartTallies& tallies) {
+  const PartTally& tally = tallies.at(object);
   if (PartOf(object) == Part::kSwitch)
     return static_cast<double>(tally.bad) >= kExplains * static_cast<double>(tally.all);
   const ChannelId channel = IndexIn(object);
+  const auto clear = [](const PartTally& each) {
+    return static_cast<double>(each.bad - each.faint);
+  };
   for (const std::uint32_t index :
        {routes.SwitchOf(channel), routes.SwitchOf(routes.Reverse(channel))})
     if (const auto at = tallies.find(PartKeyOf(Part::kSwitch, index));
         at != tallies.end() &&
-        static_cast<double>(tally.bad) < kExplains * static_cast<double>(at->second.bad))
+        (static_cast<double>(tally.bad) < kExplains * static_cast<double>(at->second.bad) &&
+         clear(tally) < kExplains * clear(at->second)))
       return false;
   return true;
 }
 
-CableFault CableFaultOf(PathTallies& paths, std::span<const Observation> observations,
-                        const BestPart& best, std::set<std::uint32_t>& rounds) {
-  CableFault fault{.whole_switch = PartOf(best.object) == Part::kSwitch,
-                   .place = IndexIn(best.object),
-                   .probability = best.probability};
+CableFault CableFaultOf(PathParts& paths, std::span<const Observation> observations, PartKey object,
+                        double probability) {
+  CableFault fault{.whole_switch = PartOf(object) == Part::kSwitch,
+                   .place = IndexIn(object),
+                   .probability = probability};
   for (std::size_t i = 0; i < observations.size(); ++i) {
     if (!paths.Counts(i)) continue;
     const std::vector<PartKey>& parts = paths.PartsOf(i);
-    if (!std::ranges::binary_search(parts, best.object)) continue;
+    if (!std::ranges::binary_search(parts, object)) continue;
     ++fault.all;
     fault.attempts += observations[i].attempts;
     fault.failures += observations[i].failures;
     if (!paths.IsBad(i)) continue;
     ++fault.bad;
-    rounds.insert(observations[i].round);
     fault.observations.push_back(static_cast<std::uint32_t>(i));
   }
   return fault;
+}
+
+// Except probes that lost one packet, which chance explains.
+bool IsOfTheSame(const PathParts& paths, const CableFault& a, const CableFault& b) {
+  const auto clear = [&](const CableFault& fault) {
+    std::vector<std::uint32_t> left = fault.observations;
+    std::erase_if(left, [&](std::uint32_t index) { return paths.IsFaint(index); });
+    return left;
+  };
+  return clear(a) == clear(b);
+}
+
+// Of the likeliest part and the parts that it is not distinguished from. Probability 0: an
+// endpoint, many parts or chance explain the losses too.
+CableFault FaultOf(PathParts& paths, std::span<const Observation> observations,
+                   const BestPart& best) {
+  CableFault fault = CableFaultOf(paths, observations, best.object, best.probability);
+  if (best.probability >= kNamedFrom) return fault;
+  double sum = best.probability;
+  const bool few = PartOf(best.object) != Part::kEndpoint && best.others.size() <= kOthersMax;
+  for (const auto& [object, probability] : best.others) {
+    if (!few || PartOf(object) == Part::kEndpoint) break;
+    fault.others.push_back(CableFaultOf(paths, observations, object, probability));
+    if (!IsOfTheSame(paths, fault, fault.others.back())) break;
+    sum += probability;
+  }
+  if (sum < kNamedFrom) fault.probability = 0;
+  return fault;
+}
+
+std::size_t RoundsOf(std::span<const Observation> observations, const CableFault& fault) {
+  std::set<std::uint32_t> rounds;
+  for (const std::uint32_t index : fault.observations) rounds.insert(observations[index].round);
+  return rounds.size();
 }
 
 }  // namespace
@@ -188,16 +95,15 @@ std::vector<CableFault> FindCableFaults(const Fabric& fabric,
                                         std::span<const Observation> observations) {
   std::vector<CableFault> faults;
   if (fabric.routes.empty()) return faults;
-  PathTallies paths(fabric, observations);
+  PathParts paths(fabric, observations);
   for (std::size_t i = 0; i < kFaultsMax; ++i) {
     const auto tallies = paths.Count();
     const BestPart best = FindBest(fabric.routes, tallies);
-    if (best.probability < kNamedFrom) break;
-    std::set<std::uint32_t> rounds;
-    CableFault fault = CableFaultOf(paths, observations, best, rounds);
+    CableFault fault = FaultOf(paths, observations, best);
+    if (fault.probability == 0) break;
     // What this part explains needs no other cause.
     for (const std::uint32_t index : fault.observations) paths.Skip(index);
-    if (PartOf(best.object) == Part::kEndpoint || rounds.size() < 2 ||
+    if (PartOf(best.object) == Part::kEndpoint || RoundsOf(observations, fault) < 2 ||
         !ExplainsEnough(fabric.routes, best.object, tallies))
       continue;
     faults.push_back(std::move(fault));
@@ -306,19 +212,25 @@ std::set<std::uint32_t> NameCables(const Fabric& fabric, std::span<const Observa
                                 return std::ranges::any_of(group.suspects(), explained);
                               }),
                groups.end());
-  for (const CableFault& fault : faults)
-    *report.add_suspects() = SuspectOf(fabric, observations, fault);
+  for (const CableFault& fault : faults) {
+    if (fault.others.empty()) {
+      *report.add_suspects() = SuspectOf(fabric, observations, fault);
+      continue;
+    }
+    v1::UndecidedGroup& group = *report.add_undecided();
+    *group.add_suspects() = SuspectOf(fabric, observations, fault);
+    for (const CableFault& other : fault.others)
+      *group.add_suspects() = SuspectOf(fabric, observations, other);
+  }
   report.set_state(groups.empty() ? v1::BLAME_STATE_DECIDED : v1::BLAME_STATE_UNDECIDED);
   return known;
 }
 
 namespace {
 
-using Tallies = std::unordered_map<PartKey, Tally>;
-
 // Whether parts that most bad probes of the endpoint pass explain them too.
-bool IsDoubtful(PathTallies& paths, std::span<const Observation> observations,
-                const Tallies& tallies, std::uint32_t endpoint) {
+bool IsDoubtful(PathParts& paths, std::span<const Observation> observations,
+                const PartTallies& tallies, std::uint32_t endpoint) {
   constexpr double kDoubt = 0.2;
   std::unordered_map<PartKey, std::size_t> on_bad;
   std::size_t bad = 0;
@@ -346,9 +258,9 @@ std::set<std::uint32_t> DoubtfulOf(const Fabric& fabric, std::span<const Observa
                                    const std::set<std::uint32_t>& named) {
   std::set<std::uint32_t> doubtful;
   if (fabric.routes.empty() || endpoints.empty()) return doubtful;
-  PathTallies paths(fabric, observations);
+  PathParts paths(fabric, observations);
   for (const std::uint32_t index : named) paths.Skip(index);
-  const Tallies tallies = paths.Count();
+  const PartTallies tallies = paths.Count();
   for (const std::uint32_t endpoint : endpoints)
     if (IsDoubtful(paths, observations, tallies, endpoint)) doubtful.insert(endpoint);
   return doubtful;

@@ -21,9 +21,12 @@ struct CableFault {
   std::uint64_t attempts = 0;  // Packets of these probes
   std::uint64_t failures = 0;
   std::vector<std::uint32_t> observations;  // The bad ones
+  // Other cables and switches that the same lost packets passed: one of all is bad.
+  std::vector<CableFault> others = {};
 };
 
-// Faults with a probability of at least 0.95, seen in two rounds; the most likely first.
+// Faults with a probability of at least 0.95, seen in two rounds; the most likely first. A fault of
+// several parts that routing uses for the same pairs only has `others`.
 std::vector<CableFault> FindCableFaults(const Fabric& fabric,
                                         std::span<const Observation> observations);
 

@@ -36,6 +36,7 @@ FabricBuilder::FabricBuilder(const v1::CampaignSpec& spec)
     : nodes_(spec.nodes().begin(), spec.nodes().end()),
       rails_(spec.rails().begin(), spec.rails().end()) {
   if (!nodes_.empty() && !spec.hub().empty()) nodes_.insert(spec.hub());
+  fabric_.passes_cables = spec.pattern() == v1::CAMPAIGN_PATTERN_CABLES;
 }
 
 void FabricBuilder::Add(const fleet::NodeView& node, const fleet::Sites& sites) {

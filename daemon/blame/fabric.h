@@ -34,6 +34,7 @@ struct Fabric {
   std::string links_known_at = {};  // Creation time of that topology
   // Paths by the forwarding tables of that topology; empty without tables.
   ExactRoutes routes = {};
+  bool passes_cables = false;  // The campaign passes each cable: its pattern is CABLES
 };
 
 enum class End : std::uint8_t { kFrom, kTo };

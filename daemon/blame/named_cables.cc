@@ -4,9 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "base/lists.h"
+#include "base/text.h"
 #include "daemon/blame/cable_pairs.h"
+#include "daemon/blame/cable_questions.h"
 #include "daemon/blame/cables.h"
 #include "daemon/blame/report.h"
+#include "proto/coverage.h"
 
 namespace fabric::blame {
 namespace {
@@ -16,6 +20,19 @@ constexpr double kDoubtedConfidence = 0.5;
 
 const Component& LikeliestOf(const Fault& fault) {
   return fault.candidates[0].hypothesis.component;
+}
+
+// Pairs of the endpoints that are not taken, over cables that no probe has passed: the round takes
+// as long without them, and the planned pairs repeat what earlier rounds of this kind have passed.
+void AddCover(const ObservationPaths& paths, std::span<const std::uint32_t> usable,
+              const std::set<std::uint32_t>& taken, std::vector<ProbeRequest>& pairs) {
+  std::vector<std::uint32_t> idle;
+  for (const std::uint32_t endpoint : usable)
+    if (!taken.contains(endpoint)) idle.push_back(endpoint);
+  if (idle.size() < 2) return;
+  const std::vector<ProbeRequest> more =
+      PairsForCables(paths.fabric(), paths.observations(), idle, paths.observations().size());
+  pairs.insert(pairs.end(), more.begin(), more.end());
 }
 
 bool IsLossyPort(const Fault& fault) {
@@ -99,19 +116,36 @@ std::vector<Observation> NamedCables::UnexplainedLosses(std::span<const Fault> f
   return others;
 }
 
+std::string NamedCables::AddUnpassed(std::span<const std::uint32_t> usable,
+                                     v1::BlameReport& report) const {
+  constexpr std::size_t kNamesShown = 8;
+  if (!paths_.fabric().passes_cables) return {};
+  const CablesLeft left = UnpassedCables(paths_.fabric(), paths_.observations(), usable);
+  if (left.names.empty()) return {};
+  v1::CoverageGap gap =
+      CoverageGapOf(v1::COVERAGE_GAP_REASON_PAIRS_NOT_PROBED,
+                    Format("{} of {} cables between switches that routes of these ports use were "
+                           "not passed: {}",
+                           left.names.size(), left.used, ListSome(left.names, kNamesShown)));
+  std::string text = gap.text();
+  *report.add_not_covered() = std::move(gap);
+  return text;
+}
+
 void NamedCables::AddPairs(std::span<const Fault> faults, std::span<const std::uint32_t> usable,
                            std::vector<ProbeRequest>& next) const {
   if (paths_.fabric().routes.empty()) return;
   const std::vector<Observation> losses = UnexplainedLosses(faults);
-  if (losses.empty()) return;
-  std::vector<ProbeRequest> pairs = PairsForCables(
-      paths_.fabric(), losses, usable, paths_.observations().size(), CableAim::kSuspicious);
-  if (std::ranges::any_of(faults, [&](const Fault& fault) { return IsPortOrCable(fault); }))
-    std::swap(pairs, next);
+  const std::uint64_t seed = paths_.observations().size();
+  std::vector<ProbeRequest> pairs = PairsForSuspects(paths_.fabric(), losses, usable, seed);
   std::set<std::uint32_t> taken;
   for (const ProbeRequest& pair : pairs) taken.insert({pair.from, pair.to});
-  for (const ProbeRequest& pair : next)
-    if (!taken.contains(pair.from) && !taken.contains(pair.to)) pairs.push_back(pair);
+  for (const ProbeRequest& pair : next) {
+    if (taken.contains(pair.from) || taken.contains(pair.to)) continue;
+    taken.insert({pair.from, pair.to});
+    pairs.push_back(pair);
+  }
+  if (paths_.fabric().passes_cables) AddCover(paths_, usable, taken, pairs);
   next = std::move(pairs);
 }
 

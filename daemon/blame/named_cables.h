@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "daemon/blame/blame.h"
@@ -30,6 +31,9 @@ class NamedCables {
   // port from a cable.
   void AddPairs(std::span<const Fault> faults, std::span<const std::uint32_t> usable,
                 std::vector<ProbeRequest>& next) const;
+  // Of a campaign that passes each cable: adds a gap for cables without a probe. Returns it; empty:
+  // none.
+  std::string AddUnpassed(std::span<const std::uint32_t> usable, v1::BlameReport& report) const;
 
  private:
   void DoubtPorts(std::span<const Fault> faults, v1::BlameReport& report) const;

@@ -44,6 +44,7 @@ class CableWorld {
                                    .leaf_port = std::to_string(at->port)});
     }
     fabric_.routes = ExactRoutes(topology_, attachments);
+    fabric_.passes_cables = true;
     for (std::uint32_t index = 0; index < topology_.switches().size(); ++index)
       for (const fleet::SwitchLink& link : topology_.switches()[index].links)
         if (index < link.other) cables_.emplace_back(index, link.port);
@@ -57,6 +58,12 @@ class CableWorld {
     bad_ = cables_[cable];
     loss_ = loss;
     both_ = both;
+  }
+  // The endpoint loses packets in a share of its probes.
+  void BreakEndpoint(std::uint32_t endpoint, double loss, double share) {
+    bad_endpoint_ = endpoint;
+    endpoint_loss_ = loss;
+    endpoint_share_ = share;
   }
   void BreakSwitch(const std::string& name) {
     for (std::uint32_t index = 0; index < topology_.switches().size(); ++index)
@@ -86,6 +93,9 @@ class CableWorld {
       double passes = 1 - 1e-5;
       for (const ChannelId channel : channels)
         if (IsBad(channel)) passes *= 1 - loss_;
+      if (bad_endpoint_ && (pair.from == *bad_endpoint_ || pair.to == *bad_endpoint_) &&
+          std::bernoulli_distribution(endpoint_share_)(random))
+        passes *= 1 - endpoint_loss_;
       constexpr std::uint32_t kPackets = 200;
       const std::uint32_t lost =
           std::binomial_distribution<std::uint32_t>(kPackets, 1 - passes)(random);
@@ -115,6 +125,9 @@ class CableWorld {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> cables_;
   std::pair<std::uint32_t, std::uint32_t> bad_{};
   std::optional<std::uint32_t> bad_switch_;
+  std::optional<std::uint32_t> bad_endpoint_;
+  double endpoint_loss_ = 0;
+  double endpoint_share_ = 0;
   double loss_ = 0;
   bool both_ = true;
   std::vector<Observation> observations_;
