@@ -331,6 +331,9 @@ class Verdicts {
           v1::COVERAGE_GAP_REASON_SINGLE_NODE,
           "paths to other nodes: the request names one node, so its ports were probed with "
           "themselves");
+    for (const v1::CoverageGap& gap : certificate_.blame().not_covered())
+      if (gap.reason() == v1::COVERAGE_GAP_REASON_PAIRS_NOT_PROBED)
+        *certificate_.add_not_covered() = gap;  // Cables between switches
     certificate_.mutable_not_covered()->Add(facts_.not_covered.begin(), facts_.not_covered.end());
     not_covered_.insert(not_covered_.end(), facts_.doubts.begin(), facts_.doubts.end());
     const std::size_t kept = std::min(not_covered_.size(), kGapsMax);

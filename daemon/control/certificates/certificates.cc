@@ -236,13 +236,16 @@ Status Certificates::Probe(v1::Certificate& certificate, Running& running, Momen
         CoverageGapOf(v1::COVERAGE_GAP_REASON_NO_PLAN, made.status().message()));
     return {};
   }
+  // By the routes between these nodes, where an InfiniBand subnet is known.
+  blame::Fabric fabric = blame::FabricOf(view, sources_.sites, spec);
+  fabric.passes_cables = !alone && !fabric.routes.empty();
   // Probes can have results while the campaign starts.
   certificate.set_campaign(sources_.campaigns.NextId());
   running_[certificate.campaign()] = next_ - 1;
   const auto started =
       sources_.campaigns.Start(spec,
                                {.plan = *std::move(made),
-                                .fabric = blame::FabricOf(view, sources_.sites, spec),
+                                .fabric = std::move(fabric),
                                 .classes = std::move(classes),
                                 .expectations = Expectations(view, sources_.sites),
                                 .explained = rules::ExplainedPorts(sources_.findings.Failing()),

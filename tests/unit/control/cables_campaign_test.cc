@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/jws.h"
 #include "base/text.h"
 #include "daemon/blame/exact_routes.h"
 #include "daemon/control/controller.h"
@@ -25,11 +28,13 @@ using ::testing::HasSubstr;
 constexpr std::uint32_t kLeaves = 3;
 constexpr std::uint32_t kHostsOfLeaf = 4;
 
-// Three leaves, two spines, and nodes n1 to n12 of the fleet.
+// Three leaves, two or more spines, and nodes n1 to n12 of the fleet.
 class RoutedWorld {
  public:
-  explicit RoutedWorld(bool with_tables = true) {
-    TestSubnet made = Make(FatTree{.leaves = kLeaves, .spines = 2, .hosts = kHostsOfLeaf});
+  explicit RoutedWorld(bool with_tables = true, std::uint32_t spines = 2,
+                       const ControllerOptions& options = {})
+      : world(options) {
+    TestSubnet made = Make(FatTree{.leaves = kLeaves, .spines = spines, .hosts = kHostsOfLeaf});
     std::uint32_t host = 0;
     for (auto& node : made.nodes)
       if (!node.is_switch) node.guid = 0x505400fffe000000 + host++;  // Of its port: one more
@@ -67,9 +72,28 @@ class RoutedWorld {
     return "cable " + routes_.CableName(bad);
   }
 
+  // From now on.
+  void RecordPaths(std::set<blame::ChannelId>& passed) {
+    world.agents.SetPath([this, &passed](const v1::ProbeAssignment& probe, v1::ProbeResult&) {
+      AddPaths(IndexOf(probe.local()), IndexOf(probe.remote()), passed);
+    });
+  }
+  std::set<blame::ChannelId> UsedChannels() const {
+    std::set<blame::ChannelId> used;
+    for (std::uint32_t from = 0; from < kLeaves * kHostsOfLeaf; ++from)
+      for (std::uint32_t to = 0; to < from; ++to) AddPaths(from, to, used);
+    return used;
+  }
+
   ControlWorld world;
 
  private:
+  void AddPaths(std::uint32_t a, std::uint32_t b, std::set<blame::ChannelId>& channels) const {
+    std::vector<blame::ChannelId> both;
+    routes_.AddPath(a, b, both);
+    routes_.AddPath(b, a, both);
+    channels.insert(both.begin(), both.end());
+  }
   static std::uint32_t IndexOf(const v1::ProbePort& port) {
     return static_cast<std::uint32_t>(std::stoul(port.node().substr(1))) - 1;
   }
@@ -118,6 +142,46 @@ TEST(CablesCampaign, UntilDecidedNamesTheBadCable) {
   ASSERT_EQ(campaign.blame().suspects_size(), 1) << campaign.blame().ShortDebugString();
   EXPECT_EQ(campaign.blame().suspects(0).kind(), v1::SUSPECT_KIND_LINK);
   EXPECT_EQ(campaign.blame().suspects(0).name(), bad);
+}
+
+v1::Certificate Certify(ControlWorld& world, std::uint32_t within_s) {
+  v1::StartCertificateRequest request;
+  for (std::uint32_t number = 1; number <= kLeaves * kHostsOfLeaf; ++number)
+    request.mutable_request()->add_nodes(Format("n{}", number));
+  request.mutable_request()->set_within_seconds(within_s);
+  v1::Certificate started;
+  EXPECT_TRUE(world.controller->Call(request, started, world.agents.now()).ok());
+  for (int step = 0; step < 200; ++step) {
+    world.agents.Advance(std::chrono::milliseconds(100));
+    v1::GetCertificateRequest get;
+    get.set_id(started.id());
+    v1::GetCertificateResponse response;
+    EXPECT_TRUE(world.controller->Call(get, response, world.agents.now()).ok());
+    if (response.certificate().state() == v1::CERTIFICATE_STATE_DONE) return response.certificate();
+  }
+  ADD_FAILURE() << "the certificate is not done in time";
+  return started;
+}
+
+std::vector<std::string> CableGaps(const v1::Certificate& certificate) {
+  std::vector<std::string> gaps;
+  for (const v1::CoverageGap& gap : certificate.not_covered())
+    if (gap.text().find("cables between switches") != std::string::npos) gaps.push_back(gap.text());
+  return gaps;
+}
+
+// Eight spines: each cable carries the traffic of few pairs, and there is no time for all pairs.
+TEST(CablesOfACertificate, AreAllPassedByRoutesOfItsNodes) {
+  ControllerOptions options;
+  options.certificates.key = *SigningKey::Generate();
+  options.certificates.issuer = "fabricd 9 at head1";
+  RoutedWorld routed(true, 8, options);
+  std::set<blame::ChannelId> passed;
+  routed.RecordPaths(passed);
+  const v1::Certificate certificate = Certify(routed.world, 2);
+  EXPECT_EQ(passed, routed.UsedChannels());
+  EXPECT_THAT(CableGaps(certificate), ::testing::IsEmpty());
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS) << certificate.ShortDebugString();
 }
 
 }  // namespace
