@@ -120,6 +120,25 @@ void ReportMissing(const CheckInput& input, const PlanComparison& found, Verdict
   }
 }
 
+void ReportUnplanned(const CheckInput& input, const PlanComparison& found, Verdicts& out) {
+  const Subnet& subnet = input.subnet();
+  const std::size_t bad = input.plan->problems.count();
+  // A row that was not read can be that of the cable.
+  if (bad > 0 && !found.unplanned.empty())
+    return out.Unknown(Format("{} without a row in {}, of which {} could not be read",
+                              Plural(found.unplanned.size(), "cable"), input.plan->file,
+                              Plural(bad, "line")));
+  for (const Cable& each : found.unplanned)
+    out.Fail({.subject = SubjectOf(subnet, each),
+              .key = std::to_string(each.from.port),
+              .title = Format("unplanned: {}", CableWords(subnet, each)),
+              .what = "cable",
+              .expected = "no cable",
+              .seen = CableWords(subnet, each),
+              .basis = input.plan->file,
+              .remedies = {Advice("Remove the cable, or add it to the plan.")}});
+}
+
 void JudgePlan(const CheckInput& input, Verdicts& out) {
   if (input.plan == nullptr)
     return out.Unknown(
@@ -153,15 +172,7 @@ void JudgePlan(const CheckInput& input, Verdicts& out) {
               .basis = input.plan->file,
               .remedies = {Advice("Correct the name in the plan, or the node description.")}});
   ReportMissing(input, found, out);
-  for (const Cable& each : found.unplanned)
-    out.Fail({.subject = SubjectOf(subnet, each),
-              .key = std::to_string(each.from.port),
-              .title = Format("unplanned: {}", CableWords(subnet, each)),
-              .what = "cable",
-              .expected = "no cable",
-              .seen = CableWords(subnet, each),
-              .basis = input.plan->file,
-              .remedies = {Advice("Remove the cable, or add it to the plan.")}});
+  ReportUnplanned(input, found, out);
   if (found.not_covered > 0)
     out.Unknown(
         Format("{} cables are of kinds or nodes that {} does not contain, or between nodes "

@@ -1,5 +1,6 @@
 // Readers of cable plans: NDT files (CSV) and topo files of ibdiagnet.
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "base/text.h"
@@ -72,13 +73,27 @@ std::optional<std::uint32_t> PortNumber(std::string_view text) {
   return *port;
 }
 
-// "Port 21", "21", "Blade 16_Port 2/20" (leaf 16, chip 2, port 20 of a chassis), or "HOST DEVICE".
-// The device is a name or a whole description.
+// "1/31/1": chip, cage and port of a Quantum-2 switch, or a split port of a Quantum switch. Both
+// number two ports in each cage. Only switches of one chip: those of a chassis have other names.
+std::optional<std::uint32_t> PortOfLabel(std::string_view text) {
+  constexpr std::uint32_t kOfACage = 2;
+  Scanner at(text);
+  if (!at.Eat("1/")) return std::nullopt;
+  const auto cage = at.Decimal();
+  if (!cage || *cage < 1 || *cage > kPortsMax / kOfACage || !at.Eat("/")) return std::nullopt;
+  const auto port = PortNumber(at.rest());
+  if (!port || *port > kOfACage) return std::nullopt;
+  return PortNumber(std::to_string((*cage - 1) * kOfACage + *port));
+}
+
+// "Port 21", "21", "Port 1/31/1", "Blade 16_Port 2/20" (leaf 16, chip 2, port 20 of a chassis), or
+// "HOST DEVICE". The device is a name or a whole description.
 std::optional<PlannedEnd> ReadNdtEnd(const std::string& device, std::string_view port) {
   if (device.empty()) return std::nullopt;
   Scanner at(port);
   at.Eat("Port ");
   if (const auto number = PortNumber(at.rest())) return PlannedEnd{ShortName(device), *number};
+  if (const auto number = PortOfLabel(at.rest())) return PlannedEnd{ShortName(device), *number};
   if (at.Eat("Blade ")) {
     const auto blade = at.Decimal();
     const bool named = blade && at.Eat("_Port ");
@@ -119,7 +134,8 @@ class NdtReader {
       return bad("values of StartDevice, StartPort, EndDevice and EndPort");
     auto from = ReadNdtEnd(fields[columns_->start_device], fields[columns_->start_port]);
     auto to = ReadNdtEnd(fields[columns_->end_device], fields[columns_->end_port]);
-    if (!from || !to) return bad("ports such as 'Port 21', 'Blade 16_Port 2/20' or 'HOST DEVICE'");
+    if (!from || !to)
+      return bad("ports such as 'Port 21', 'Port 1/31/1', 'Blade 16_Port 2/20' or 'HOST DEVICE'");
     if (ToString(*from) == ToString(*to)) return bad("two different ends");
     // A file can list both directions of a cable.
     if (!seen_.insert(KeyOf(*from, *to)).second || seen_.contains(KeyOf(*to, *from))) return;
@@ -197,6 +213,15 @@ bool IsTopoCable(std::string_view line) {
   return ReadTopoCable("any", line).has_value();
 }
 
+// "MODEL NAME [CFG: ...]"; not a prompt or a line of a log.
+bool IsTopoSwitch(std::string_view line, const std::vector<std::string_view>& words) {
+  const auto is_name = [](std::string_view word) {
+    return std::isalnum(static_cast<unsigned char>(word.front())) != 0 && !word.ends_with(':');
+  };
+  if (line.find("->") != std::string_view::npos || words.size() < 2) return false;
+  return (words.size() == 2 || words[2] == "CFG:") && is_name(words[0]) && is_name(words[1]);
+}
+
 }  // namespace
 
 void ReadNdt(std::string_view text, Plan& plan) {
@@ -219,8 +244,7 @@ void ReadTopo(std::string_view text, Plan& plan) {
       }
       cable->line = number;
       plan.cables.push_back(*std::move(cable));
-    } else if (line.find("->") == std::string_view::npos &&
-               (words.size() == 2 || (words.size() > 2 && words[2] == "CFG:"))) {
+    } else if (IsTopoSwitch(line, words)) {
       here = std::string(words[1]);  // MODEL NAME [CFG: ...]
     } else {
       if (line.find("->") == std::string_view::npos) here.clear();

@@ -152,16 +152,17 @@ class TableReader {
     if (here_ != kNoNode) {
       const auto count = Scanner(line).Decimal();
       const bool by_opensm = trailer_ == Trailer::kLastLid;
-      if (!count || *count != (by_opensm ? range_.last : entries_))
+      const std::size_t expected = by_opensm ? range_.last : entries_;
+      // Bad lines, which are problems already, can be the entries that are missing.
+      const bool is_of_bad = count && bad_ > 0 && *count > entries_ && *count <= entries_ + bad_;
+      if ((!count || *count != expected) && !(is_of_bad && !by_opensm))
         Bad(Format("{}; LIDs without an entry are unknown",
                    by_opensm ? Format("the last LID, {}", range_.last)
                              : Format("{} entries of the table above", entries_)),
             line);
-      else if (by_opensm && bad_ > 0)
-        Bad("a table without bad lines; LIDs without an entry are unknown", line);
-      else if (by_opensm)
+      else if (by_opensm && bad_ == 0)
         builder_.CompleteRoutes(here_);
-      else
+      else if (!by_opensm && *count == entries_)
         dumped_.emplace_back(here_, range_);
     }
     trailer_ = Trailer::kNone;

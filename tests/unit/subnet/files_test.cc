@@ -265,7 +265,7 @@ TEST(Plans, NdtColumnsAreFoundByName) {
                               "MF0;sw95:MQM8700/U1,Port 7,,,Active,Boundary\n"
                               "MF0;sw95:MQM8700/U1,Port 8,\"core, \"\"A\"\"\",9,Active,In-Scope\n"
                               "\"core, \"\"A\"\"\",9,MF0;sw95:MQM8700/U1,Port 8,Active,In-Scope\n"
-                              "sw96,Port 1/31/1,sw95,Port 9,Active,In-Scope\n");
+                              "sw96,Port 1/31/1/2,sw95,Port 9,Active,In-Scope\n");
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     ASSERT_THAT(plan->cables, SizeIs(2)) << "both directions are one cable";
     EXPECT_EQ(ToString(plan->cables[0].from), "\"sw95\" port 5");
@@ -273,6 +273,28 @@ TEST(Plans, NdtColumnsAreFoundByName) {
     EXPECT_EQ(ToString(plan->cables[1].to), "\"core, \"A\"\" port 9");
     EXPECT_THAT(ProblemTexts(plan->problems), ElementsAre(HasSubstr("p.ndt:7: expected ports")));
   }
+}
+
+TEST(Plans, NdtLabelsAreChipCageAndPort) {
+  const auto plan = ReadPlan("p.ndt",
+                             "StartDevice,StartPort,EndDevice,EndPort\n"
+                             "sw96,Port 1/31/1,sw95,1/1/2\n"
+                             "sw96,1/32/2,gpu-1 mlx5_0,Port 1\n"
+                             "sw96,2/1/1,sw95,Port 3\n"
+                             "sw96,1/1/3,sw95,Port 4\n"
+                             "sw96,1/0/1,sw95,Port 5\n"
+                             "sw96,1/128/1,sw95,Port 6\n"
+                             "sw96,1/31,sw95,Port 7\n");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_THAT(plan->cables, SizeIs(2));
+  EXPECT_EQ(ToString(plan->cables[0].from), "\"sw96\" port 61");
+  EXPECT_EQ(ToString(plan->cables[0].to), "\"sw95\" port 2");
+  EXPECT_EQ(ToString(plan->cables[1].from), "\"sw96\" port 64");
+  EXPECT_THAT(
+      ProblemTexts(plan->problems),
+      ElementsAre(HasSubstr("p.ndt:4: expected ports"), HasSubstr("p.ndt:5: expected ports"),
+                  HasSubstr("p.ndt:6: expected ports"), HasSubstr("p.ndt:7: expected ports"),
+                  HasSubstr("p.ndt:8: expected ports")));
 }
 
 TEST(Plans, NdtWithTheColumnsOfRacksAndCables) {
