@@ -1,6 +1,7 @@
 #include "daemon/plan/mesh.h"
 
 #include <algorithm>
+#include <bitset>
 #include <map>
 #include <set>
 #include <tuple>
@@ -153,12 +154,14 @@ MeshPlan MakeMesh(std::vector<Port> ports, const std::vector<std::string>& leaf_
 std::vector<std::uint32_t> FlowLabelsOf(const MeshPlan& plan, const MeshPair& pair) {
   Random random(Fnv(PortName(plan.ports[pair.ports.to].port),
                     Fnv(PortName(plan.ports[pair.ports.from].port))));
-  std::set<std::uint32_t> known;
+  std::bitset<kLabels> known;
   std::vector<std::uint32_t> labels;
   labels.reserve(pair.labels);
   while (labels.size() < pair.labels) {
     const auto label = static_cast<std::uint32_t>(1 + random.Below(kLabels - 1));
-    if (known.insert(label).second) labels.push_back(label);
+    if (known[label]) continue;
+    known.set(label);
+    labels.push_back(label);
   }
   return labels;
 }

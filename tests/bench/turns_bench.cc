@@ -4,13 +4,15 @@
 //
 // Ten minutes of a fleet on a simulated clock: all nodes connect, then each sends a heartbeat every
 // 10 s and a counter window every 30 s, one in a hundred has a port that goes down and up, one in
-// twenty has a wrong MTU, and a client asks for everything that a person asks for. No agent answers
-// probes; campaigns over all ports are cancelled. At the end the controller restarts.
+// twenty has a wrong MTU, each pings eight of its targets in the mesh, and a client asks for
+// everything that a person asks for. No agent answers probes; campaigns over all ports are
+// cancelled. At the end the controller restarts.
 #include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,10 +33,29 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t kRails = 9;
 
-class NoAgents final : public AgentSink {
+// Keeps a few targets of each node's newest mesh order.
+class MeshAgents final : public AgentSink {
  public:
-  void Send(SessionId, const v1::ControllerMessage&) override {}
+  static constexpr int kTargets = 8;
+
+  void Send(SessionId session, const v1::ControllerMessage& message) override {
+    if (!message.has_mesh_assignment()) return;
+    v1::MeshWindow& window = windows[session];
+    window.Clear();
+    window.set_assignment(message.mesh_assignment().number());
+    for (const v1::MeshPortAssignment& port : message.mesh_assignment().ports())
+      for (const v1::MeshTarget& target : port.targets()) {
+        if (window.paths_size() == kTargets) return;
+        v1::MeshPath& path = *window.add_paths();
+        *path.mutable_from() = port.local();
+        *path.mutable_to() = target.remote();
+        path.mutable_ping()->set_sent(100);
+        path.mutable_ping()->set_answered(100);
+      }
+  }
   void Close(SessionId, const Status&) override {}
+
+  std::map<SessionId, v1::MeshWindow> windows;  // Without times
 };
 
 class CpuClock final : public Clock {
@@ -79,6 +100,7 @@ class LargeFleet {
     const std::vector<std::function<void()>> calls = Calls();
     for (std::uint32_t tick = 0; tick < 6'000; ++tick) {
       for (std::uint32_t n = 1 + tick % 100; n <= nodes_; n += 100) Beat(n);
+      for (std::uint32_t n = 1 + tick % 100; n <= nodes_; n += 100) Ping(n);
       for (std::uint32_t n = 1 + tick % 300; n <= nodes_; n += 300) Sample(n);
       for (std::uint32_t n = 100 * (1 + tick % 600); n <= nodes_; n += 60'000) Toggle(n);
       if (tick % 50 == 0) calls[tick / 50 % calls.size()]();
@@ -98,11 +120,15 @@ class LargeFleet {
   }
 
  private:
+  static constexpr std::uint32_t kNodesOfLeaf = 32;
+
   void Open() {
+    agents_.windows.clear();
     store_ = *store::OpenSqlite(directory_.path() + "/state.db");
     ControllerOptions options;
     options.nodes_max = nodes_;
     options.lost_after = 60s;
+    options.mesh.on = true;
     options.background = background_.get();
     options.turn_clock = &clock_;
     options.on_long_turn = [](const LongTurn& turn) {
@@ -122,6 +148,9 @@ class LargeFleet {
   v1::NodeSnapshot Node(std::uint32_t n) const {
     v1::NodeSnapshot node = testing::RoceNode({.number = n, .rails = kRails});
     if (n % 20 == 7) testing::SetMtu(node, 0, 1500);
+    for (std::uint32_t rail = 0; rail < kRails; ++rail)
+      testing::Hear(node, rail, Format("leaf{}-{}", n / kNodesOfLeaf, rail),
+                    Format("swp{}", n % kNodesOfLeaf));
     *node.mutable_taken_at() = ToProto(now_.wall);
     return node;
   }
@@ -133,6 +162,26 @@ class LargeFleet {
     Send(n, std::move(hello));
     Send(n, std::move(snapshot));
     Send(n, std::move(table));
+    v1::AgentMessage endpoints;
+    const v1::NodeSnapshot node = Node(n);
+    for (const v1::RdmaDevice& device : node.rdma_devices()) {
+      v1::MeshEndpoint& one = *endpoints.mutable_mesh_endpoints()->add_endpoints();
+      one.mutable_port()->set_node(node.node().name());
+      one.mutable_port()->set_device(device.name());
+      one.mutable_port()->set_port(1);
+      one.mutable_endpoint()->set_queue_pair_number(77);
+      one.mutable_endpoint()->set_gid(device.name());
+    }
+    Send(n, std::move(endpoints));
+  }
+  void Ping(std::uint32_t n) {
+    const auto window = agents_.windows.find(SessionId(n));
+    if (window == agents_.windows.end()) return;
+    v1::AgentMessage message;
+    *message.mutable_mesh_window() = window->second;
+    *message.mutable_mesh_window()->mutable_started_at() = ToProto(now_.wall - 10s);
+    *message.mutable_mesh_window()->mutable_ended_at() = ToProto(now_.wall);
+    Send(n, std::move(message));
   }
   void Beat(std::uint32_t n) {
     v1::AgentMessage message;
@@ -214,7 +263,7 @@ class LargeFleet {
   const Clock& clock_;
   std::string to_cancel_;  // Campaign
   testing::TempTree directory_;
-  NoAgents agents_;
+  MeshAgents agents_;
   EventBus events_;
   Moment now_{SteadyTime(1'000s), WallTime(1'790'000'000s)};
   v1::CounterTable table_;

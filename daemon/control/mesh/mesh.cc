@@ -24,7 +24,8 @@ constexpr Duration kJudgeEvery = 10s;
 constexpr Duration kWindowMax = 60s;
 // Number of flows up to which the counts of all flows are kept; beyond it, of pairs with loss only.
 constexpr std::size_t kFlowsKeptMax = 300'000;
-constexpr std::size_t kTargetsOfTurn = 256;  // Of orders
+constexpr std::size_t kVotesOfTurn = 32;     // Nodes, for the class of the jobs
+constexpr std::size_t kTargetsOfTurn = 64;   // Of orders
 constexpr std::size_t kPathsOfTurn = 2'048;  // Of windows
 constexpr double kPingsMax = 1e6;
 // Orders of one run of the controller: more than 1,000 in each second, because earlier versions
@@ -149,7 +150,10 @@ void Mesh::Tick(Moment now) {
 // a new plan.
 bool Mesh::Continue(const fleet::Fleet& fleet, Moment now) {
   if (!settings_.on) return false;
-  if (!IsBusy() && NeedsPlan(now)) BeginPlan(now);
+  if (!IsBusy() && NeedsPlan(now)) {
+    if (sources_.classes.Advance(kVotesOfTurn)) return true;
+    BeginPlan(now);
+  }
   if (planning_ != nullptr && ContinuePlan(fleet)) return true;
   if (SendOrders() || CountWindows(now)) return true;
   if (!IsBusy() && now.steady - judged_at_ >= kJudgeEvery) {

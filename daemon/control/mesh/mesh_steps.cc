@@ -144,9 +144,12 @@ bool Mesh::ContinueJudgement(Moment now) {
     default: break;
   }
   if (IsRunning()) return false;
-  const std::unique_ptr<MeshJudgement> answered = std::move(judgement_);
+  std::unique_ptr<MeshJudgement> answered = std::move(judgement_);
   std::exchange(running_, {}).get();
   EndJudgement(std::move(answered->answer), now);
+  // To free its results takes as long as a step.
+  if (sources_.background != nullptr && layout_.candidates.size() >= kPortsInBackground)
+    sources_.background->Post(std::packaged_task<void()>([old = std::move(answered)] {}));
   return true;
 }
 
@@ -162,7 +165,7 @@ void Mesh::EndJudgement(MeshAnswer answer, Moment now) {
                             now);
   status_.mutable_findings()->Assign(ids.begin(), ids.end());
   std::swap(leaf_pairs_, answer.leaf_pairs);
-  numbers_ = std::move(answer.numbers);
+  std::swap(numbers_, answer.numbers);
   double rate = 0;
   std::uint32_t windows = 0;
   for (const auto& [name, node] : nodes_) {
@@ -173,7 +176,7 @@ void Mesh::EndJudgement(MeshAnswer answer, Moment now) {
   status_.set_windows(windows);
   *status_.mutable_updated_at() = ToProto(now.wall);
   if (sources_.background != nullptr && layout_.candidates.size() >= kPortsInBackground)
-    sources_.background->Post(std::packaged_task<void()>([old = std::move(answer.leaf_pairs)] {}));
+    sources_.background->Post(std::packaged_task<void()>([old = std::move(answer)] {}));
 }
 
 }  // namespace fabric::control
