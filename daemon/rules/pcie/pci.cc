@@ -79,9 +79,9 @@ void ForPeerPaths(const fleet::NodeView& node, bool (*wanted)(const v1::GpuNicPa
 std::vector<const v1::PciFunction*> GpusOnPcie(const v1::NodeSnapshot& snapshot) {
   std::vector<const v1::PciFunction*> gpus;
   for (const v1::Gpu& gpu : snapshot.gpus()) {
-    const bool on_pcie = IsInUse(gpu) && gpu.has_nvlinks() && gpu.nvlinks() == 0;
-    const v1::PciFunction* const function = FindFunction(snapshot, gpu.pci_address());
-    if (on_pcie && function != nullptr) gpus.push_back(function);
+    if (!IsInUse(gpu) || !gpu.has_nvlinks() || gpu.nvlinks() != 0) continue;
+    if (const v1::PciFunction* const function = FindFunction(snapshot, gpu.pci_address()))
+      gpus.push_back(function);
   }
   return gpus;
 }
