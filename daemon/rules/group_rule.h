@@ -53,7 +53,8 @@ struct GroupRule {
   std::optional<Group> (*group)(const Member&) = ByRail;   // No value: the member takes no part
   std::optional<Value> (*value)(const Member&) = nullptr;  // No value: the member takes no part
   // For groups with many values: the counts have one entry. It is the value of more than half of
-  // the members where there is one, otherwise any value.
+  // the members where there is one, otherwise any value; none if no value is known. Members that
+  // are lost or whose value could not be read count, too.
   bool majority_only = false;
   // Members are judged by the summaries of all groups, joined in the order of the groups.
   bool of_all_groups = false;

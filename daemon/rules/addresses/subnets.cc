@@ -42,6 +42,7 @@ std::optional<Value> SubnetOnRail(const Member& port) {
 
 // The subnet that more than half of at least three ports of the rail have.
 GroupSummary UsualSubnetOfRail(const ValueCounts& counts) {
+  if (counts.values.empty()) return {};
   const ValueCounts::Entry& entry = counts.values[0];
   if (counts.members < 3 || 2 * entry.members <= counts.members) return {};
   return {.facts = {entry.value.number}, .shown = {{.count = entry.members, .of = counts.members}}};

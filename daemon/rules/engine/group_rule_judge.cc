@@ -78,7 +78,7 @@ void GroupRuleJudge::ScheduleAll(PeerGroup& group) {
 
 std::uint64_t GroupRuleJudge::JudgeMember(PeerGroup& group, const Ref& ref) {
   Slot* const slot = slots_.Find(group, ref);
-  if (slot == nullptr) return 1;
+  if (slot == nullptr || slot->silent) return 1;
   const Comparison& comparison = *group.comparison;
   const GroupRule& rule = *comparison.group_rule;
   Verdicts out(comparison.rule->id, comparison.rule->severity);
@@ -105,7 +105,8 @@ void GroupRuleJudge::JudgeGroup(PeerGroup& group) {
 }
 
 ValueCounts GroupRuleJudge::CountsOf(PeerGroup& group, bool by_name) {
-  ValueCounts counts{.values = {}, .members = group.members};
+  ValueCounts counts{.values = {}, .members = group.all()};
+  if (group.values.empty()) return counts;
   const auto add = [&](ValueGroup& values) {
     const Ref any = by_name ? FirstOf(values, nodes_, slots_) : values.members.front();
     counts.values.push_back(

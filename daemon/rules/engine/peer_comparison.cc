@@ -10,7 +10,10 @@ namespace {
 
 // The value of a member that is not judged; `lost`: its node is lost.
 std::optional<Value> SilentValueOf(const Comparison& comparison, const Member& member, bool lost) {
-  if (comparison.equality == nullptr) return {};
+  if (const GroupRule* const rule = comparison.group_rule; rule != nullptr) {
+    const bool votes = lost && rule->majority_only && !member.expectation().values.unused();
+    return votes ? rule->value(member) : std::nullopt;
+  }
   const EqualityRule& equality = *comparison.equality;
   if (!lost && (member.port == nullptr || member.port->up || !equality.kept_when_down)) return {};
   const fleet::Expectation& expectation = member.expectation();
@@ -26,7 +29,8 @@ std::optional<Value> SilentValueOf(const Comparison& comparison, const Member& m
 
 // The member takes part, and its value could not be read. A profile decides without peers.
 bool IsUnread(const Comparison& comparison, const Member& member, const MissingInputs& missing) {
-  if (comparison.equality == nullptr) return false;
+  if (comparison.group_rule != nullptr)
+    return comparison.group_rule->majority_only && missing.Lacks(*comparison.rule, member.port);
   const fleet::Expectation& expectation = member.expectation();
   const bool expects = comparison.equality->expected != nullptr && !expectation.profile.empty() &&
                        comparison.equality->expected(expectation.values);

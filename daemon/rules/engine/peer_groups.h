@@ -40,7 +40,7 @@ struct Slot {
   ValueGroup* group = nullptr;  // nullptr: the member does not take part
   std::uint32_t index = 0;      // In ValueGroup::members
   bool passed = false;          // By a group rule
-  // Of an equality rule: is not judged. It breaks a tie if the node is lost or the port is down; an
+  // Of such rules: is not judged. It breaks a tie if the node is lost or the port is down; an
   // unread value can be any.
   bool silent = false;
 };
@@ -67,7 +67,8 @@ struct PeerGroup {
   Group key;
   std::unordered_map<Value, std::unique_ptr<ValueGroup>, HashValue> values;
   std::size_t members = 0;  // Of `values`
-  // Of an equality rule: members whose value could not be read. nullptr: none so far.
+  // Of an equality rule, or a group rule by majority: members whose value could not be read.
+  // nullptr: none so far.
   std::unique_ptr<ValueGroup> unread;
   std::size_t all() const { return members + (unread ? unread->members.size() : 0); }
 

@@ -85,6 +85,22 @@ TEST_F(EngineTest, ANodeThatIsLostTakesItsFindingsAndItsVoteAway) {
   EXPECT_EQ(last_.counts.pass(), 0U);
 }
 
+// A majority of the nodes that still report is none of all.
+TEST_F(EngineTest, ALostNodeStillVotesForTheSubnetOfItsRail) {
+  auto nodes = Nodes(4, testing::LabNode);
+  testing::SetAddress(nodes[2], 0, "10.20.0.103");
+  testing::SetAddress(nodes[3], 0, "10.20.0.104");
+  for (const auto& node : nodes) Put(node);
+  EXPECT_THAT(Found(), IsEmpty()) << "two against two";
+  engine_.PutUnjudged(records_["n4"]);
+  EXPECT_THAT(Found(), ::testing::Each(HasSubstr("node_connected"))) << "one of them is lost";
+  testing::SetAddress(nodes[2], 0, "10.10.0.103");
+  Put(nodes[2]);
+  EXPECT_THAT(Found(), IsEmpty()) << "the lost node is not judged";
+  Put(nodes[3]);
+  EXPECT_THAT(Found(), ElementsAre("rail_subnet_equal n4/rxe0/1"));
+}
+
 TEST_F(EngineTest, EqualCardsOfANodeAreComparedWhileItIsAlone) {
   v1::NodeSnapshot node = testing::RoceNode({.number = 1, .rails = 8});
   testing::SetMtu(node, 5, 1500);
