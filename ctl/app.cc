@@ -1,7 +1,11 @@
 #include "ctl/app.h"
 
 #include <algorithm>
+#include <atomic>
+#include <semaphore>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "base/version.h"
@@ -16,6 +20,8 @@
 namespace fabric::ctl {
 namespace {
 
+// Controllers of --context all that are asked at the same time.
+constexpr std::size_t kCellsAtOnce = 16;
 constexpr Duration kCompletionTimeout = std::chrono::milliseconds(500);
 
 class ConsoleStream final : public Stream {
@@ -224,38 +230,89 @@ Result<std::vector<std::string>> CellsOf(const Environment& environment,
   return names;
 }
 
-// Asks one controller after the other. One that does not answer is an error of its own, with the
-// name of its context; the others are shown. Returns the largest exit status.
-int RunInCells(const Command& command, const Arguments& arguments,
-               const std::vector<std::string>& cells, const Environment& environment,
-               const Connect& connect, Console& console) {
+// With -o json, or a table; anything else would not be one document.
+Status CheckCells(const Command& command, const Arguments& arguments) {
   const OutputFormat format = FormatNamed(arguments.Text("output"));
   const bool shows = command.watch && !arguments.Bool("watch");
-  const bool json = format == OutputFormat::kJson;
-  if (!shows || (!json && format != OutputFormat::kTable && format != OutputFormat::kWide))
-    return Fail({Code::kInvalidArgument,
-                 Format("--context all: expected a command that lists or shows, as a table or with "
-                        "-o json, and without --watch, saw '{}'",
-                        command.path)},
-                console);
+  const bool known = format == OutputFormat::kJson || format == OutputFormat::kTable ||
+                     format == OutputFormat::kWide;
+  if (!shows || !known)
+    return {Code::kInvalidArgument,
+            Format("--context all: expected a command that lists or shows, as a table or with "
+                   "-o json, and without --watch, saw '{}'",
+                   command.path)};
   if (arguments.Given("controller"))
-    return Fail({Code::kInvalidArgument, "expected --controller or --context all, saw both"},
-                console);
+    return {Code::kInvalidArgument, "expected --controller or --context all, saw both"};
+  return {};
+}
+
+// One controller of --context all: its answer or its error.
+class ContextRun {
+ public:
+  ContextRun(const std::string& name, const Command& command, const Arguments& arguments,
+             const Environment& environment, const Connect& connect, Console& console)
+      : command_(command),
+        arguments_(arguments),
+        environment_(environment),
+        console_(console, name) {
+    environment_.controller.clear();
+    environment_.progress = false;  // Lines of several commands would replace each other.
+    status_ = arguments_.Set("context", name, Arguments::Origin::kCommandLine);
+    if (status_.ok()) status_ = Complete(environment_, command_, arguments_);
+    if (status_.ok()) client_ = connect(ClientOptionsOf(arguments_));
+  }
+  void Ask() {
+    result_ = client_ ? RunOnce(command_, *client_, arguments_, environment_, console_, {})
+                      : Fail(status_, console_);
+    client_.reset();
+    done_.release();
+  }
+  // Waits for the end of Ask().
+  int Wait() {
+    done_.acquire();
+    return result_;
+  }
+  const CellConsole& console() const { return console_; }
+
+ private:
+  const Command& command_;
+  Arguments arguments_;
+  Environment environment_;
+  CellConsole console_;
+  Status status_;
+  std::unique_ptr<Client> client_;  // Null: `status_` is an error
+  int result_ = kExitOk;
+  std::binary_semaphore done_{0};
+};
+
+// Asks the controllers at the same time and shows the answers in the order of the names. One that
+// does not answer is an error of its own, with the name of its context. Returns the largest exit
+// status.
+int RunInCells(const Command& command, const Arguments& arguments,
+               const std::vector<std::string>& names, const Environment& environment,
+               const Connect& connect, Console& console) {
+  if (const Status status = CheckCells(command, arguments); !status.ok())
+    return Fail(status, console);
+  std::vector<std::unique_ptr<ContextRun>> cells;
+  for (const std::string& name : names)
+    cells.push_back(
+        std::make_unique<ContextRun>(name, command, arguments, environment, connect, console));
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> threads(std::min(cells.size(), kCellsAtOnce));
+  for (std::jthread& thread : threads)
+    thread = std::jthread([&] {
+      for (std::size_t n = next++; n < cells.size(); n = next++) cells[n]->Ask();
+    });
+  const bool json = FormatNamed(arguments.Text("output")) == OutputFormat::kJson;
   int worst = kExitOk;
   std::string document;
-  for (const std::string& cell : cells) {
-    CellConsole of_console(console, cell, json);
-    Environment of_cell = environment;
-    of_cell.controller.clear();
-    Arguments with = arguments;
-    Status status = with.Set("context", cell, Arguments::Origin::kCommandLine);
-    if (status.ok()) status = Complete(of_cell, command, with);
-    if (!json && !PrintAll(Format("Context {}\n", cell), console)) return kExitError;
-    const int result = status.ok() ? RunOnce(command, *connect(ClientOptionsOf(with)), with,
-                                             of_cell, of_console, {})
-                                   : Fail(status, of_console);
+  for (std::size_t n = 0; n < cells.size(); ++n) {
+    const int result = cells[n]->Wait();
     worst = std::max(worst, result);
-    if (json) document += (document.empty() ? "" : ",\n") + of_console.Json(result);
+    if (json)
+      document += (n == 0 ? "" : ",\n") + cells[n]->console().Json(result);
+    else if (!PrintAll(Format("Context {}\n", names[n]), console) || !cells[n]->console().Print())
+      return kExitError;
   }
   if (json && !PrintAll(Format("{{\"contexts\": [\n{}\n]}}\n", document), console))
     return kExitError;

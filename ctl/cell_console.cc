@@ -21,39 +21,55 @@ std::string Bare(std::string_view lines) {
   return text;
 }
 
+// Each line with the name of the context.
+std::string Named(std::string_view lines, std::string_view context) {
+  std::string named;
+  for (std::string_view line : Split(lines, '\n')) {
+    if (line.empty()) continue;
+    const bool of_program = line.starts_with(kName);
+    if (of_program) line.remove_prefix(kName.size());
+    named += Format("{}{}: {}\n", of_program ? kName : "", context, line);
+  }
+  return named;
+}
+
 }  // namespace
 
 bool CellConsole::Out(std::string_view text) {
-  if (!keeps_) return console_.Out(text);
-  out_ += text;
+  pieces_.push_back({.error = false, .text = std::string(text)});
   return true;
 }
 
 void CellConsole::Err(std::string_view text) {
-  if (keeps_) {
-    err_ += text;
-    return;
+  pieces_.push_back({.error = true, .text = std::string(text)});
+}
+
+bool CellConsole::Print() const {
+  for (const Piece& piece : pieces_) {
+    if (piece.error)
+      console_.Err(Named(piece.text, context_));
+    else if (!console_.Out(piece.text))
+      return false;
   }
-  // Progress of a terminal replaces its line.
-  if (text.find('\r') != text.npos || text.find('\x1b') != text.npos) return console_.Err(text);
-  std::string named;
-  for (std::string_view line : Split(text, '\n')) {
-    if (line.empty()) continue;
-    const bool of_program = line.starts_with(kName);
-    if (of_program) line.remove_prefix(kName.size());
-    named += Format("{}{}: {}\n", of_program ? kName : "", context_, line);
-  }
-  console_.Err(named);
+  return true;
+}
+
+std::string CellConsole::All(bool errors) const {
+  std::string all;
+  for (const Piece& piece : pieces_)
+    if (piece.error == errors) all += piece.text;
+  return all;
 }
 
 std::string CellConsole::Json(int exit_status) const {
   nlohmann::ordered_json cell;
   cell["context"] = context_;
   cell["exit_status"] = exit_status;
-  auto answer = nlohmann::ordered_json::parse(out_, nullptr, false);
+  auto answer = nlohmann::ordered_json::parse(All(false), nullptr, false);
   if (!answer.is_discarded()) cell["answer"] = std::move(answer);
   const bool good = exit_status == kExitOk || exit_status == kExitFindings;
-  if (const std::string text = Bare(err_); !text.empty()) cell[good ? "notes" : "error"] = text;
+  if (const std::string text = Bare(All(true)); !text.empty())
+    cell[good ? "notes" : "error"] = text;
   return cell.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

@@ -24,7 +24,7 @@ constexpr Option kSharedOptions[] = {
      .value = "NAME",
      .doc = "Context of the configuration file: controller and credentials. Environment: "
             "FABRICCTL_CONTEXT. Default: its current-context. all: show the answers of all "
-            "contexts, one after the other."},
+            "contexts, in the order of their names."},
     {.name = "config",
      .type = OptionType::kPath,
      .doc = "Configuration file, with mode 0600. Environment: FABRICCTL_CONFIG. Default: "

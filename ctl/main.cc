@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -51,8 +52,7 @@ class ProcessConsole final : public fabric::ctl::Console {
 
   // After the first call, one signal ends the wait; a second SIGINT or SIGTERM ends the program.
   void CatchInterrupts() override {
-    if (handling_) return;
-    handling_ = true;
+    if (handling_.exchange(true)) return;
     // SIGHUP: the terminal or the SSH session was closed.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) Catch(signal);
   }
@@ -68,7 +68,7 @@ class ProcessConsole final : public fabric::ctl::Console {
 
  private:
   const fabric::SystemClock clock_ = {};
-  bool handling_ = false;
+  std::atomic<bool> handling_ = false;  // Commands of several contexts run at the same time.
 };
 
 // Empty when not set.

@@ -1,5 +1,6 @@
 #include "tests/unit/ctl/fake_client.h"
 
+#include "base/mutex.h"
 #include "base/text.h"
 
 namespace fabric::ctl {
@@ -7,7 +8,9 @@ namespace {
 
 class FakeClient final : public Client {
  public:
-  explicit FakeClient(FakeController& controller) : controller_(controller) {}
+  // Clients of one controller have one mutex.
+  FakeClient(FakeController& controller, Mutex& mutex)
+      : controller_(controller), mutex_(mutex), options_(controller.options) {}
 
   Status WatchEvents(const v1::WatchEventsRequest& request, EventSpan span,
                      const std::function<bool(const v1::Event&)>& on_event) override {
@@ -22,6 +25,8 @@ class FakeClient final : public Client {
   Status CallMethod(const google::protobuf::MethodDescriptor&,
                     const google::protobuf::Message& request,
                     google::protobuf::Message& response) override {
+    if (controller_.on_call) controller_.on_call(options_);
+    const MutexLock lock(mutex_);
     Remember(request);
     if (on_wait_ && controller_.waited > Duration()) on_wait_(controller_.waited);
     if (!controller_.failure.ok()) return controller_.failure;
@@ -38,6 +43,8 @@ class FakeClient final : public Client {
   }
 
   FakeController& controller_;
+  Mutex& mutex_;
+  const ClientOptions options_;
   std::map<const google::protobuf::Descriptor*, std::size_t> turns_;
 };
 
@@ -81,9 +88,10 @@ Said RunWords(std::string_view words, FakeController& controller, const FakeTerm
                                 .terminal = terminal.columns > 0,
                                 .ascii = terminal.ascii,
                                 .columns = terminal.columns};
+  Mutex mutex;
   const Connect connect = [&](const ClientOptions& options) {
     controller.options = options;
-    return std::make_unique<FakeClient>(controller);
+    return std::make_unique<FakeClient>(controller, mutex);
   };
   console.said.status = Run(Words(words), AllCommands(), environment, connect, console);
   return console.said;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <any>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -23,8 +24,11 @@ struct FakeController {
   std::map<std::string, Status> failures = {};  // Of requests that contain the text
   std::vector<v1::Event> events = {};
   Status stream_end = Status(Code::kUnavailable, "stream ended");
-  ClientOptions options = {};  // What fabricctl connected with
+  ClientOptions options = {};  // What fabricctl connected with; the last of several
   Duration waited = {};        // Each call reports this time, if it is not 0.
+  // Runs before the answer of each call, with what its client connected with. Calls to several
+  // contexts run at the same time.
+  std::function<void(const ClientOptions&)> on_call = {};
 
   // The answers of this type, in order; the last one again and again. At first one that is empty.
   template <class Response>

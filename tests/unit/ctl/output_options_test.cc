@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <semaphore>
 
 #include "base/text.h"
 #include "ctl/contexts.h"
@@ -235,6 +237,24 @@ TEST_F(ContextsTest, AllShowsEachOneWithItsOwnError) {
   EXPECT_EQ(gone.status, kExitUnreachable);
   for (const char* const cell : {"east", "west"})
     EXPECT_THAT(gone.err, HasSubstr(Format("fabricctl: {}: gone; check that", cell)));
+}
+
+// East answers only after west and north: in sequence it would never answer.
+TEST_F(ContextsTest, AllAsksAtTheSameTimeAndShowsThemInOrder) {
+  for (const char* const cell : {"west", "east", "north"})
+    Ctl(Format("config set-context {} --controller {}:1", cell, cell));
+  std::counting_semaphore<2> others(0);
+  controller_.on_call = [&](const ClientOptions& options) {
+    if (options.controller != "east:1") return others.release();
+    for (int n = 0; n < 2; ++n) EXPECT_TRUE(others.try_acquire_for(std::chrono::seconds(60)));
+  };
+  controller_.Answer<v1::ListNodesResponse>().add_nodes()->set_name("n1");
+  for (const char* const command : {"nodes --context all", "nodes --context all -o json"}) {
+    const std::string out = Ctl(command).out;
+    std::size_t at = 0;
+    for (const char* const shown : {"east", "n1", "north", "n1", "west", "n1"})
+      EXPECT_NE(at = out.find(shown, at), std::string::npos) << out;
+  }
 }
 
 TEST_F(ContextsTest, AllAsJsonIsOneDocumentWithTheErrorOfEachOne) {
