@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/access/policy.h"
+#include "daemon/api/access_handlers.h"
 #include "daemon/api/caught.h"
 #include "daemon/control/agent_sink.h"
 #include "daemon/control/controller.h"
@@ -141,10 +142,27 @@ Status Follower::Refuse(const api::CallContext& context,
   return {Code::kUnavailable, leadership_.Refusal().message() + why};
 }
 
+// Needs no state: an identity and its roles are those of this controller's own files.
+Status Follower::Identify(const api::CallContext& context,
+                          const google::protobuf::MethodDescriptor& method,
+                          const google::protobuf::Message& request,
+                          google::protobuf::Message& response) {
+  ASSIGN_OR_RETURN(access::Principal principal,
+                   gate_.Admit(context.caller, access::NeedOf(method)));
+  RETURN_IF_ERROR(api::CallAccessHandler(
+      *api::FindAccessHandler(*request.GetDescriptor()),
+      {.audit = gate_.audit(), .join = nullptr, .caller = context.caller, .principal = principal},
+      request, response, clock_.Now()));
+  if (context.notes != nullptr) *context.notes = {.warning = leadership_.Refusal().message()};
+  return {};
+}
+
 Status Follower::Call(const api::CallContext& context,
                       const google::protobuf::MethodDescriptor& method,
                       const google::protobuf::Message& request,
                       google::protobuf::Message& response) {
+  if (request.GetDescriptor() == v1::GetIdentityRequest::descriptor())
+    return Identify(context, method, request, response);
   if (!IsStored(*request.GetDescriptor())) return Refuse(context, method, "");
   Status failure;
   Copy* const copy = Take(failure);

@@ -33,8 +33,8 @@ class Follower {
            const Clock& clock);
   ~Follower();
 
-  // Checks the caller. Methods about what only the leader has, and changes, are refused with its
-  // address: UNAVAILABLE.
+  // Checks the caller, and answers who it is. Methods about what only the leader has, and changes,
+  // are refused with its address: UNAVAILABLE.
   Status Call(const api::CallContext& context, const google::protobuf::MethodDescriptor& method,
               const google::protobuf::Message& request, google::protobuf::Message& response)
       EXCLUDES(mutex_);
@@ -47,6 +47,8 @@ class Follower {
   Status Answer(Copy& copy, const Status& failure, const api::CallContext& context,
                 const google::protobuf::MethodDescriptor& method,
                 const google::protobuf::Message& request, google::protobuf::Message& response);
+  Status Identify(const api::CallContext& context, const google::protobuf::MethodDescriptor& method,
+                  const google::protobuf::Message& request, google::protobuf::Message& response);
   void Run(const std::stop_token& stop) EXCLUDES(mutex_);
   Result<std::unique_ptr<Copy>> Read();
   void Replace(std::unique_ptr<Copy> copy) EXCLUDES(mutex_);

@@ -67,6 +67,16 @@ class HighAvailability(HaWorld):
         self.assertEqual(self.read(self.a, "/v1/silences")[1:], ("", -1))
         for path in ("findings", "campaigns", "certificates", "schedules", "node-actions"):
             self.assertGreaterEqual(self.read(self.b, f"/v1/{path}")[2], 1, path)
+        # Who calls it does not need the state. fabricctl with both addresses asks the leader.
+        identity, warning, age = self.read(self.b, "/v1/identity")
+        self.assertEqual(identity, self.read(self.a, "/v1/identity")[0])
+        self.assertEqual((warning, age),
+                         (f"this controller does not lead: the leader is {self.a.grpc}", -1))
+        for addresses in (self.b.grpc, f"{self.b.grpc},{self.a.grpc}"):
+            done = subprocess.run([program("fabricctl"), "--controller", addresses, "whoami"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("does not lead" in done.stderr, addresses == self.b.grpc, done.stderr)
         # What only the leader has, and changes, it refuses.
         for path in ("nodes", "devices", "mesh", "rules", "subnets", "version"):
             self.assertEqual(self.b.call(f"/v1/{path}")[0], 503, path)
