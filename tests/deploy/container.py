@@ -53,14 +53,24 @@ class Container:
         self.process.wait()
         self.root.mount_devices()
 
+    @staticmethod
+    def _is_first(process):
+        """Whether it is the first process of a PID namespace, and not a helper that starts it."""
+        try:
+            status = pathlib.Path(f"/proc/{process}/status").read_text()
+        except OSError:
+            return False
+        numbers = re.search(r"^NSpid:(.*)$", status, re.M)[1].split()
+        return len(numbers) > 1 and numbers[-1] == "1"
+
     def _leader(self):
         """The first process of the container, or None if it ended."""
         deadline = time.monotonic() + BOOT_WITHIN
         while time.monotonic() < deadline and self.process.poll() is None:
             children = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True,
                                       text=True, check=False).stdout.split()
-            if children:
-                return children[0]
+            if first := next(filter(self._is_first, children), None):
+                return first
             time.sleep(0.1)
         return None
 

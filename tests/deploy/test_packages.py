@@ -41,7 +41,8 @@ def build_packages(folder, version):
     source.mkdir(parents=True)
     for name in ("debian", "deploy", "cmake", "docs", "proto", "daemon"):
         shutil.copytree(ROOT / name, source / name)
-    shutil.copy(ROOT / "README.md", source)  # The manual links to it, and to the folders above.
+    for name in ("README.md", "CHANGELOG.md"):  # Pages of the manual, which links to the folders.
+        shutil.copy(ROOT / name, source)
     changelog = source / "debian/changelog"
     changelog.write_text(changelog.read_text().replace("(0.1.0)", f"({version})"))
     minimalroot.command(
