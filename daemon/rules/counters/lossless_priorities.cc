@@ -115,11 +115,12 @@ Bytes BytesOf(const PortView& port, PriorityMask mask) {
   return bytes;
 }
 
-// Only mlx5 is known to count no bytes of headers for RDMA that the priorities lack.
+// Only mlx5 is known to count no bytes of headers for RDMA that the priorities lack. A lossy
+// priority with many times the missing bytes carries other traffic, which says nothing about RDMA.
 double ShareMin(const PortView& port, const Bytes& bytes, std::uint64_t sent) {
   const std::uint64_t missing = sent - std::min(sent, bytes.lossless);
   const bool certain = missing >= kBytesMin && bytes.most >= missing - missing / 10 &&
-                       DriverOf(port).starts_with("mlx5");
+                       bytes.most <= 3 * missing && DriverOf(port).starts_with("mlx5");
   return certain ? kTightShareMinPercent : kShareMinPercent;
 }
 

@@ -397,6 +397,7 @@ TEST(RdmaOnLosslessPriority, AFewMissingBytesCountWhereALossyPriorityHasThem) {
       {200 * kGigabyte, 190 * kGigabyte, 11 * kGigabyte, true},
       {200 * kGigabyte, 190 * kGigabyte, 2 * kGigabyte, false},   // Another reading time
       {200 * kGigabyte, 204 * kGigabyte, 90 * kGigabyte, false},  // TCP on priority 0
+      {200 * kGigabyte, 190 * kGigabyte, 90 * kGigabyte, false},  // Another time, and TCP
       {200 * kGigabyte, 195 * kGigabyte, 6 * kGigabyte, false},   // Headers
       {40 * kGigabyte, 38 * kGigabyte, 2 * kGigabyte, false},     // Few bytes
       {40 * kGigabyte, 35 * kGigabyte, 5 * kGigabyte, true},
