@@ -95,7 +95,8 @@ Partners::Partners(const ObservationPaths& paths, std::span<const Fault> faults,
 }
 
 bool Partners::MetInNewest(const ProbeRequest& pair) const {
-  return LastMet(pair.from, pair.to) == paths_.observations().back().round;
+  const auto observations = paths_.observations();
+  return !observations.empty() && LastMet(pair.from, pair.to) == observations.back().round;
 }
 
 std::vector<std::uint32_t> Partners::Under(std::uint32_t leaf) const {
