@@ -22,7 +22,7 @@ constexpr std::uint64_t kFramesMin = 100;
 // sets of counters could matter.
 constexpr std::uint64_t kBytesMin = 4'000'000'000;
 constexpr double kShareMinPercent = 90;
-// Where a lossy priority has the missing bytes, and reading times do not explain as many.
+// The limit if one lossy priority carries the missing bytes: see ShareMin().
 constexpr double kTightShareMinPercent = 97;
 
 // switch_pfc_equals_host compares a mask that the switch announces by LLDP. pfc_equal_on_rail
@@ -115,8 +115,9 @@ Bytes BytesOf(const PortView& port, PriorityMask mask) {
   return bytes;
 }
 
-// Only mlx5 is known to count no bytes of headers for RDMA that the priorities lack. A lossy
-// priority with many times the missing bytes carries other traffic, which says nothing about RDMA.
+// The tight limit needs more missing bytes than a difference of reading times explains, and one
+// lossy priority that carries about as many. With much more traffic, that priority carries other
+// traffic than RDMA. Only on mlx5, the counter of RDMA is known not to exceed those of priorities.
 double ShareMin(const PortView& port, const Bytes& bytes, std::uint64_t sent) {
   const std::uint64_t missing = sent - std::min(sent, bytes.lossless);
   const bool certain = missing >= kBytesMin && bytes.most >= missing - missing / 10 &&

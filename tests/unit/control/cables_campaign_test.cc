@@ -170,7 +170,7 @@ std::vector<std::string> CableGaps(const v1::Certificate& certificate) {
   return gaps;
 }
 
-// Eight spines: each cable carries the traffic of few pairs, and there is no time for all pairs.
+// Eight spines: each cable carries few pairs. The time does not suffice for all pairs.
 TEST(CablesOfACertificate, AreAllPassedByRoutesOfItsNodes) {
   ControllerOptions options;
   options.certificates.key = *SigningKey::Generate();
