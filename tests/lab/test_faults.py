@@ -135,15 +135,13 @@ class TestFaults(LabCase):
                 if f["rule"] == "probe_blame" and f["subject"].get("node") == node]
 
     def failed_only_with(self, node, campaign):
-        """Only pairs of this node failed, each result blames the node, and no other node is a
-        suspect."""
+        """Only pairs of this node failed, if any; each result blames the node, and no other node is
+        a suspect."""
         for one in campaign["results"]:
             is_of_it = node in (one["from"]["node"], one["to"]["node"])
             if one["result"]["status"] != "PROBE_STATUS_OK":
                 self.assertTrue(is_of_it, one)
                 self.assertEqual(one["result"]["blamed_node"], node, one)
-        self.assertTrue(any(one["result"]["status"] != "PROBE_STATUS_OK"
-                            for one in campaign["results"]))
         for suspect in self.suspects(campaign):
             self.assertEqual(suspect[1].partition("/")[0], node, campaign["blame"])
 
@@ -171,6 +169,8 @@ class TestFaults(LabCase):
             others = {s for n, s in self.states().items() if n != "n6"}
             self.assertEqual(others, {"CONNECTED"})
             self.failed_only_with("n6", campaign)
+            self.assertNotEqual({one["result"]["status"] for one in campaign["results"]},
+                                {"PROBE_STATUS_OK"}, campaign)
             self.assertEqual([(gap["node"], gap["reason"]) for gap in campaign["skipped"]],
                              [("n6", "COVERAGE_GAP_REASON_UNREACHABLE")])
         self.until(self.all_here, "n6 is back", 60)
@@ -208,19 +208,30 @@ class TestFaults(LabCase):
                 return run
         raise AssertionError("n3 was not seen in a probe")
 
-    def test_11_agent_killed_mid_probe(self):
+    def kill_agent_mid_probe(self):
+        """Returns the reasons of the probes that failed. Each must be one of n3."""
         run = self.begin_long_campaign()
         with self.broken("n3", "kill-agent"):
             out, err = run.communicate(timeout=120)
-            self.assertEqual(run.returncode, 1, err)
-            self.assertEqual(self.states()["n3"], "LOST")
+            self.assertIn(run.returncode, (0, 1), err)
+            self.until(lambda: self.states()["n3"] == "LOST", "n3 is lost", 60)
             campaign = json.loads(out)
             self.assertEqual(len(campaign["results"]), 9)
-            self.assertTrue(any("connection closed" in one["result"]["reason"]
-                                for one in campaign["results"]), "one of its probes was running")
             self.failed_only_with("n3", campaign)
             self.nothing_left_behind()
         self.until(self.all_here, "n3 is back", 60)
+        return [one["result"]["reason"] for one in campaign["results"]
+                if one["result"]["status"] != "PROBE_STATUS_OK"]
+
+    def test_11_agent_killed_mid_probe(self):
+        # A busy machine can kill the agent after its last probe, or between two of them.
+        for _ in range(TRIES):
+            reasons = self.kill_agent_mid_probe()
+            if any("connection closed" in reason for reason in reasons):
+                break
+            print(f"[no probe was running: {reasons}, again] ", end="", file=sys.stderr, flush=True)
+        else:
+            self.fail(f"no probe of n3 was running when its agent was killed: {reasons}")
         again = self.campaign(*LATENCY, "--nodes", "n2,n3,n4", "--rails", "0")
         self.assertEqual(again["probes_ok"], 3, again)
 

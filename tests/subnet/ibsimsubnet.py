@@ -1,11 +1,13 @@
 """A small fat tree in ibsim, with a real opensm on its first host."""
 
+import contextlib
 import glob
 import json
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -40,11 +42,11 @@ def net_of(switches, cables):
     return "".join(parts)
 
 
-def wait_for(what, done, seconds=DEADLINE_S):
+def wait_for(what, done, seconds=DEADLINE_S, seen=lambda: "nothing"):
     end = time.monotonic() + seconds
     while not done():
         if time.monotonic() > end:
-            sys.exit(f"{what}: expected within {seconds} s, saw nothing")
+            sys.exit(f"{what}: expected within {seconds} s, saw {seen()}")
         time.sleep(0.05)
 
 
@@ -71,11 +73,44 @@ class Subnet:
     def manage(self, host, priority, text, *options):
         """Starts opensm on a host, and waits for a text in its log."""
         log = self.folder / f"log-{host}"
-        self.managers.append(subprocess.Popen(
-            ["opensm", "-F", str(self.folder / "conf"), "-f", str(log), *self.routing, "-p",
-             str(priority), *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=self.env | {"SIM_HOST": HOSTS[host]}))
-        wait_for("opensm", lambda: log.exists() and text in log.read_text(errors="replace"))
+        with self.paused_managers():
+            manager = subprocess.Popen(
+                ["opensm", "-F", str(self.folder / "conf"), "-f", str(log), *self.routing, "-p",
+                 str(priority), *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env=self.env | {"SIM_HOST": HOSTS[host]})
+            wait_for("opensm", lambda: log.exists() and "IS_SM" in log.read_text(errors="replace"))
+            self.wait_for_idle_managers()
+        self.managers.append(manager)
+        wait_for("opensm", lambda: text in log.read_text(errors="replace"))
+
+    @contextlib.contextmanager
+    def paused_managers(self):
+        """While something changes that makes ibsim drop requests, such as one to an opensm that
+        starts. A real kernel ends a request that is lost with a timeout; with ibsim, opensm waits
+        for the answer for ever, and sweeps no more."""
+        self.wait_for_idle_managers()
+        for manager in self.managers:
+            manager.send_signal(signal.SIGSTOP)
+        self.type("")  # ibsim has answered what was sent before.
+        yield
+        for manager in self.managers:
+            manager.send_signal(signal.SIGCONT)
+
+    def wait_for_idle_managers(self):
+        """An opensm that sweeps the subnet writes to its log."""
+        sizes = []
+
+        def idle():
+            sizes.append([log.stat().st_size for log in self.folder.glob("log-*")])
+            return len(sizes) > 20 and sizes[-1] == sizes[-20]
+
+        wait_for("idle managers", idle, 60)
+
+    def change_cables(self, *commands):
+        """Commands on the console that change cables."""
+        with self.paused_managers():
+            for command in commands:
+                self.type(command)
 
     def type(self, command):
         """A command on the console of ibsim. Of two lines at once, ibsim reads one."""

@@ -18,11 +18,11 @@ def check_cables(world):
     """A cable is pulled and comes back: findings and events."""
     world.watch_events()
     # A cable is pulled: opensm routes around it, and the spine has an uplink less than its equals.
-    world.subnet.type(f'Unlink "{LEAF}"[5]')
+    world.subnet.change_cables(f'Unlink "{LEAF}"[5]')
     wait_for("7 cables", lambda: world.read()["cables"] == 7, log=world.log)
     wait_for("planned cable is missing",
              lambda: "subnet_cables_as_planned" in world.open_rules(), log=world.log)
-    world.subnet.type(f'Relink "{LEAF}"[5]')
+    world.subnet.change_cables(f'Relink "{LEAF}"[5]')
     wait_for("8 cables", lambda: world.read()["cables"] == 8, log=world.log)
     wait_for("cables as planned",
              lambda: "subnet_cables_as_planned" not in world.open_rules(), log=world.log)

@@ -218,7 +218,10 @@ class Relay {
   static void Copy(pollfd& from, pollfd& to) {
     std::array<char, 4096> bytes{};
     const ssize_t read = ::read(from.fd, bytes.data(), bytes.size());
-    if (read > 0 && ::write(to.fd, bytes.data(), static_cast<std::size_t>(read)) == read) return;
+    // The other end may have closed: no SIGPIPE.
+    if (read > 0 &&
+        ::send(to.fd, bytes.data(), static_cast<std::size_t>(read), MSG_NOSIGNAL) == read)
+      return;
     for (pollfd* const end : {&from, &to}) ::close(std::exchange(end->fd, -1));
   }
 
@@ -268,7 +271,7 @@ TEST_F(PodsOfKubernetes, AnswersThatAreNoGrpcAreAnError) {
   std::jthread server([listener] {
     const int peer = ::accept(listener, nullptr, nullptr);
     const std::string garbage = "HTTP/1.1 400 Bad Request\r\n\r\n";
-    (void)!::write(peer, garbage.data(), garbage.size());
+    (void)!::send(peer, garbage.data(), garbage.size(), MSG_NOSIGNAL);
     ::close(peer);
   });
   const Status status = Open(std::chrono::seconds(5))->OfKubelet().status();
