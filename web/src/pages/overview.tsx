@@ -67,10 +67,16 @@ function Tiles({ value }: { value: Overview }) {
   const connected = value.nodes.filter((node) => node.state === "NODE_STATE_CONNECTED").length;
   const lost = value.nodes.length - connected;
   const active = value.nodes.reduce((sum, node) => sum + (node.ports_active ?? 0), 0);
+  const ports = value.nodes.reduce((sum, node) => sum + node.ports, 0);
   const known = value.nodes.reduce(
     (sum, node) => sum + (node.ports_active === undefined ? 0 : node.ports),
     0,
   );
+  const portNotes = [
+    `of ${count(ports)}`,
+    known > active ? `${count(known - active)} not active` : "",
+    ports > known ? `${count(ports - known)} not known` : "",
+  ];
   const open = value.findings.filter((finding) => !finding.silenced);
   const worst = SEVERITIES.map((severity) => ({
     severity,
@@ -93,11 +99,7 @@ function Tiles({ value }: { value: Overview }) {
         value={count(active)}
         alarm={active < known}
         href={hashOf(["topology"])}
-        note={
-          active === known
-            ? `of ${count(known)}`
-            : `of ${count(known)}, ${count(known - active)} not active`
-        }
+        note={portNotes.filter((note) => note !== "").join(", ")}
       />
       <Tile
         title="Open findings"
