@@ -3,6 +3,7 @@
 arguments of their containers."""
 
 import atexit
+import copy
 import functools
 import json
 import shutil
@@ -196,6 +197,30 @@ def rendered_once():
     return chart.Chart("go", folder.name)
 
 
+# With all parts of the chart
+ALL = {**chart.MONITORED, **chart.NODES,
+       "agent": {**JOIN["agent"], **chart.DISCOVERED["agent"], "devices": "plugin"},
+       "controller": JOIN["controller"]}
+
+
+def paths_of(values, above=()):
+    """The paths of all values, also those of maps. Resources are one value."""
+    for key, value in values.items():
+        yield (*above, key)
+        if isinstance(value, dict) and key != "resources":
+            yield from paths_of(value, (*above, key))
+
+
+def without(values, path):
+    """A copy of the values without that at the path."""
+    left = copy.deepcopy(values)
+    inner = left
+    for key in path[:-1]:
+        inner = inner.get(key, {})
+    inner.pop(path[-1], None)
+    return left
+
+
 def by_name(objects):
     return {(made["kind"], made["metadata"]["name"]): made for made in objects}
 
@@ -259,6 +284,40 @@ class TestChart(TestKubernetes):
         controller = objects["StatefulSet", "fabricd"]["spec"]
         self.assertIn("--mesh=on", controller["template"]["spec"]["containers"][0]["args"])
         self.assertEqual(controller["volumeClaimTemplates"][0]["spec"]["storageClassName"], "fast")
+
+    def test_values_of_an_older_chart_get_the_defaults(self):
+        """helm upgrade --reuse-values gives the values of the old chart only."""
+        used = chart.merged(self.chart.defaults, ALL)
+        paths = list(paths_of(self.chart.defaults))
+        self.assertIn(("agent", "join", "by"), paths)
+        for path in paths:
+            with self.subTest(".".join(path)):
+                self.assertEqual(self.whole(base=without(used, path)),
+                                 self.whole(without(ALL, path)))
+        self.assertEqual(self.whole(base={}), self.whole())
+
+    def whole(self, changes=None, base=None):
+        return self.chart.print([*self.chart.templates, "NOTES.txt"], changes, base=base)
+
+    def test_values_of_an_older_chart_keep_false_and_nothing(self):
+        chosen = {"namespace": {"create": False}, "networkPolicy": {"enabled": False},
+                  "controller": {"manual": "", "resources": {"limits": None}},
+                  "agent": {"tolerations": [], "metricsPort": 9517}}
+        expected = self.chart.objects(chosen)
+        self.assertEqual([made["kind"] for made in expected if made["kind"] in
+                          ("Namespace", "NetworkPolicy")], [])
+        [container] = by_name(expected)["StatefulSet", "fabricd"]["spec"]["template"]["spec"][
+            "containers"]
+        self.assertNotIn("limits", container["resources"])
+        self.assertFalse([word for word in container["args"] if word.startswith("--manual")])
+        used = chart.merged(self.chart.defaults, chosen)
+        for path in (("monitoring",), ("agent", "join"), ("agent", "pods"), ("images",)):
+            with self.subTest(".".join(path)):
+                self.assertEqual(self.whole(base=without(used, path)), self.whole(chosen))
+
+    def test_a_value_instead_of_a_map_is_an_error(self):
+        with self.assertRaisesRegex(chart.ChartError, "agent.join: expected a map, saw true"):
+            self.chart.objects({"agent": {"join": True}})
 
     def test_an_unknown_choice_is_an_error(self):
         for agent, message in (

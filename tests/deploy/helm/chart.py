@@ -43,6 +43,7 @@ COPIED = {
     "fabric_judge.py": "kubernetes/nodes/fabric_judge.py",
     "fabric_nodes.py": "kubernetes/nodes/fabric_nodes.py",
     "fabric_taint.py": "kubernetes/nodes/fabric_taint.py",
+    "values.yaml": "helm/fabricd/values.yaml",
 }
 
 
@@ -51,9 +52,12 @@ class ChartError(Exception):
 
 
 def merged(base, changes):
-    """Values as Helm merges them: maps by key, all else is replaced."""
+    """Values as Helm merges them: maps by key, null removes a key, all else is replaced."""
     result = copy.deepcopy(base)
     for key, value in changes.items():
+        if value is None:
+            result.pop(key, None)
+            continue
         inner = isinstance(value, dict) and isinstance(result.get(key), dict)
         result[key] = merged(result[key], value) if inner else value
     return result
@@ -67,21 +71,26 @@ class Chart:
         environment = dict(os.environ, GO111MODULE="off", GOPATH="/usr/share/gocode", GOFLAGS="")
         _run([go, "build", "-o", self.program, HERE / "template.go"], env=environment)
         self.defaults = yaml.safe_load((CHART / "values.yaml").read_text())
+        self.templates = sorted(path.name for path in (CHART / "templates").glob("*.yaml"))
         self.about = yaml.safe_load((CHART / "Chart.yaml").read_text())
+
+    def print(self, templates, changes=None, namespace=NAMESPACE, base=None):
+        """What the templates print. base: instead of values.yaml"""
+        values = merged(self.defaults if base is None else base, changes or {})
+        given = {"Values": values,
+                 "Release": {"Name": "fabricd", "Namespace": namespace},
+                 "Chart": {"Name": self.about["name"], "AppVersion": self.about["appVersion"]}}
+        return _run([self.program, CHART, *templates], input=json.dumps(given))
 
     def text(self, template, changes=None, namespace=NAMESPACE):
         """The rendered text of one template, with its comments."""
-        given = {"Values": merged(self.defaults, changes or {}),
-                 "Release": {"Name": "fabricd", "Namespace": namespace},
-                 "Chart": {"Name": self.about["name"], "AppVersion": self.about["appVersion"]}}
-        text = _run([self.program, CHART, template], input=json.dumps(given))
+        text = self.print([template], changes, namespace)
         return text.removesuffix("---\n").strip() + "\n" if text.strip("-\n ") else ""
 
     def objects(self, changes=None, namespace=NAMESPACE):
         """All objects of the chart."""
-        names = sorted(path.name for path in (CHART / "templates").glob("*.yaml"))
-        return [made for name in names
-                for made in yaml.safe_load_all(self.text(name, changes, namespace)) if made]
+        text = self.print(self.templates, changes, namespace)
+        return [made for made in yaml.safe_load_all(text) if made]
 
 
 def _run(command, **options):

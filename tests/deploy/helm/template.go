@@ -36,6 +36,12 @@ func toYaml(value interface{}) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), err
 }
 
+func fromYaml(text string) (map[string]interface{}, error) {
+	values := map[string]interface{}{}
+	err := yaml.Unmarshal([]byte(text), &values)
+	return values, err
+}
+
 func run() error {
 	var input map[string]interface{}
 	if err := json.NewDecoder(os.Stdin).Decode(&input); err != nil {
@@ -46,6 +52,7 @@ func run() error {
 	all := template.New("chart").Option("missingkey=zero")
 	functions := sprig.TxtFuncMap()
 	functions["toYaml"] = toYaml
+	functions["fromYaml"] = fromYaml
 	functions["include"] = func(name string, data interface{}) (string, error) {
 		var out strings.Builder
 		err := all.ExecuteTemplate(&out, name, data)
