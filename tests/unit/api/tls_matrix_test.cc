@@ -110,6 +110,14 @@ class TlsMatrix : public ::testing::Test {
 
   // Static tokens, whose text is their name, and an OIDC issuer whose group ops is operator.
   void SetTokens() {
+    // A token that was used, and is replayed after an administrator removed it.
+    const std::string removed =
+        TokenLine({.name = "gone", .hash = HashOfSecret("removed"), .roles = {v1::ROLE_ADMIN}});
+    world_->authenticator().SetTokens(*access::TokenList::Parse(removed, "tokens"));
+    access::Caller caller;
+    caller.address = "127.0.0.1:1";
+    caller.authorization = "Bearer removed";
+    EXPECT_TRUE(world_->authenticator().Identify(caller, kMatrixNow).ok());
     std::string lines;
     for (const v1::Role role :
          {v1::ROLE_VIEWER, v1::ROLE_OPERATOR, v1::ROLE_ADMIN, v1::ROLE_METRICS})
@@ -137,8 +145,8 @@ class TlsMatrix : public ::testing::Test {
     return Format(R"({{"iss":"{}","aud":"{}","sub":"bob","groups":["ops"],"nbf":{},"exp":{}}})",
                   issuer, audience, seconds(from), seconds(to));
   }
-  std::string Signed(const testing::IssuerKey& key, const std::string& algorithm,
-                     const std::string& id, const std::string& claims) const {
+  std::string Token(const testing::IssuerKey& key, const std::string& algorithm,
+                    const std::string& id, const std::string& claims) const {
     return testing::TokenOf(key, Format(R"({{"alg":"{}","kid":"{}"}})", algorithm, id), claims);
   }
 
@@ -193,6 +201,8 @@ std::vector<CredentialRow> TlsMatrix::Rows() const {
       {"token metrics", NoCertificate(), "metrics", Roles{v1::ROLE_METRICS}},
       {"expired token", NoCertificate(), "expired", std::nullopt},
       {"unknown token", NoCertificate(), "guess", std::nullopt},
+      {"removed token", NoCertificate(), "removed", std::nullopt},
+      {"join token", NoCertificate(), "fabric_join_" + std::string(43, 'a'), std::nullopt},
       // An invalid token is not replaced by the certificate.
       {"unknown token with a certificate", Client(Spiffe("admin/x")), "guess", std::nullopt},
   };
@@ -203,23 +213,28 @@ std::vector<CredentialRow> TlsMatrix::Rows() const {
 std::vector<CredentialRow> TlsMatrix::OidcRows() const {
   const std::string issuer = "https://login.example.org";
   const std::string good = Claims(issuer, "fabricd", -1min, 10min);
-  const std::string es = Signed(ec_, "ES256", "e1", good);
-  const std::string rs = Signed(rsa_, "RS256", "r1", good);
+  const std::string es = Token(ec_, "ES256", "e1", good);
+  const std::string rs = Token(rsa_, "RS256", "r1", good);
+  const std::string others =
+      Format(R"({{"iss":"{}","aud":["grafana","fabric"],"sub":"bob","groups":["ops"],"exp":{}}})",
+             issuer, 4'000'000'000);
+  const Signed job = SignJws(*SigningKey::Generate(), kCertificateType, good);
   const std::pair<const char*, std::string> refused[] = {
-      {"OIDC expired", Signed(ec_, "ES256", "e1", Claims(issuer, "fabricd", -1h, -2min))},
-      {"OIDC not yet valid", Signed(ec_, "ES256", "e1", Claims(issuer, "fabricd", 10min, 1h))},
-      {"OIDC other issuer", Signed(ec_, "ES256", "e1", Claims("https://x", "fabricd", -1min, 1h))},
-      {"OIDC other audience", Signed(ec_, "ES256", "e1", Claims(issuer, "grafana", -1min, 1h))},
-      {"OIDC other key", Signed(other_, "ES256", "e1", good)},
-      {"OIDC key of another algorithm", Signed(rsa_, "ES256", "r1", good)},
-      {"OIDC HS256", Signed(ec_, "HS256", "e1", good)},
-      {"OIDC RS512", Signed(rsa_, "RS512", "r1", good)},
+      {"OIDC expired", Token(ec_, "ES256", "e1", Claims(issuer, "fabricd", -1h, -2min))},
+      {"OIDC not yet valid", Token(ec_, "ES256", "e1", Claims(issuer, "fabricd", 10min, 1h))},
+      {"OIDC other issuer", Token(ec_, "ES256", "e1", Claims("https://x", "fabricd", -1min, 1h))},
+      {"OIDC other audience", Token(ec_, "ES256", "e1", Claims(issuer, "grafana", -1min, 1h))},
+      {"OIDC other audiences", Token(ec_, "ES256", "e1", others)},
+      {"certificate of a job", job.header + "." + job.payload + "." + job.signature},
+      {"OIDC other key", Token(other_, "ES256", "e1", good)},
+      {"OIDC key of another algorithm", Token(rsa_, "ES256", "r1", good)},
+      {"OIDC HS256", Token(ec_, "HS256", "e1", good)},
+      {"OIDC RS512", Token(rsa_, "RS512", "r1", good)},
       {"OIDC none", ToBase64Url(R"({"alg":"none"})") + "." + ToBase64Url(good) + "."},
-      {"OIDC none with a signature", Signed(ec_, "none", "e1", good)},
+      {"OIDC none with a signature", Token(ec_, "none", "e1", good)},
       {"OIDC without signature", es.substr(0, es.rfind('.') + 1)},
       {"OIDC signature of another token",
-       Signed(ec_, "ES256", "e1", Claims(issuer, "fabricd", -1min, 11min))
-               .substr(0, es.rfind('.')) +
+       Token(ec_, "ES256", "e1", Claims(issuer, "fabricd", -1min, 11min)).substr(0, es.rfind('.')) +
            es.substr(es.rfind('.'))},
   };
   using Roles = std::vector<v1::Role>;
