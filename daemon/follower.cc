@@ -187,12 +187,15 @@ Status Follower::Answer(Copy& copy, const Status& failure, const api::CallContex
         context, method,
         Format("; its copy of the state is {} s old, expected at most {} s{}", seconds.count(),
                kAgeMax / 1s, failure.ok() ? "" : ": " + failure.message()));
-  RETURN_IF_ERROR(copy.api.Call(context, method, request, response));
-  if (context.notes != nullptr)
+  Status status = copy.api.Call(context, method, request, response);
+  // An error such as NOT_FOUND can be out of date, too. Only who may call learns who leads.
+  const bool admitted =
+      status.code() != Code::kUnauthenticated && status.code() != Code::kPermissionDenied;
+  if (admitted && context.notes != nullptr)
     *context.notes = {.warning = Format("{}; this answer is from the stored state, read {} s ago",
                                         leadership_.Refusal().message(), seconds.count()),
                       .state_age = seconds};
-  return {};
+  return status;
 }
 
 }  // namespace fabric

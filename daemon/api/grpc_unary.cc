@@ -77,11 +77,12 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
       return {Code::kInvalidArgument, Format("expected a {}", method->input_type()->name())};
     const access::Caller caller = CallerOf(context_);
     AnswerNotes notes;
-    RETURN_IF_ERROR(service_.call_({.caller = caller, .transport = "grpc", .notes = &notes},
-                                   *method, *request, *answer));
+    const Status status = service_.call_({.caller = caller, .transport = "grpc", .notes = &notes},
+                                         *method, *request, *answer);
     if (!notes.warning.empty()) context_.AddTrailingMetadata(kWarningKey, notes.warning);
     if (notes.state_age)
       context_.AddTrailingMetadata(kStateAgeKey, Format("{}", notes.state_age->count()));
+    RETURN_IF_ERROR(status);
     bool own_buffer = false;
     const grpc::Status written =
         grpc::GenericSerialize<grpc::ProtoBufferWriter, Message>(*answer, &answer_, &own_buffer);

@@ -22,11 +22,17 @@ import urllib.request
 
 import ha_world
 import postgres
+import standby_commands
 from ha_world import LEASE, Controller, HaWorld, free_ports, program
 
 OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/OPERATIONS.md"
 SEEDS = 3
 FIRST_SEED = 1
+PLAN = """Switch 2 "S-0001" # "leaf1" base port 0 lid 1 lmc 0
+[1] "S-0002"[1] # "spine1" lid 2 4xNDR
+Switch 2 "S-0002" # "spine1" base port 0 lid 2 lmc 0
+[1] "S-0001"[1] # "leaf1" lid 1 4xNDR
+"""
 FAULTS = ("kill", "freeze", "cut", "agents", "stop", "database", "promote")
 
 
@@ -67,6 +73,12 @@ class HighAvailability(HaWorld):
         self.assertEqual(self.read(self.a, "/v1/silences")[1:], ("", -1))
         for path in ("findings", "campaigns", "certificates", "schedules", "node-actions"):
             self.assertGreaterEqual(self.read(self.b, f"/v1/{path}")[2], 1, path)
+        # An error can be out of date, too.
+        with self.assertRaises(urllib.error.HTTPError) as missing:
+            urllib.request.urlopen(self.b.rest + "/v1/findings/none", timeout=60)
+        self.assertEqual(missing.exception.code, 404)
+        self.assertGreaterEqual(int(missing.exception.headers["Fabric-State-Age-Seconds"]), 1)
+        self.assertIn(self.a.grpc, missing.exception.headers["Fabric-Warning"])
         # Who calls it does not need the state. fabricctl with both addresses asks the leader.
         identity, warning, age = self.read(self.b, "/v1/identity")
         self.assertEqual(identity, self.read(self.a, "/v1/identity")[0])
@@ -96,6 +108,36 @@ class HighAvailability(HaWorld):
         self.proxy.mend()
         self.check_acknowledged(self.b)
         self.check_one_writer()
+
+    def test_each_command_goes_on_to_the_leader(self):
+        """A standby alone names the leader; with both addresses, the leader answers."""
+        answered = {**standby_commands.STORED, **standby_commands.SHOWN}
+        asking = {**answered, **standby_commands.OTHER}
+        self.assertEqual({*asking, *standby_commands.LOCAL}, standby_commands.commands())
+        self.until(lambda: self.b.call("/v1/silences")[0] == 200, "b has read the state")
+        profile = self.folder / "profile.yaml"
+        profile.write_text("name: site\ninherits: roce-pfc-dcqcn\n")
+        plan = self.folder / "plan.txt"
+        plan.write_text(PLAN)
+        files = {"PROFILE": profile, "PLAN": plan, "BUNDLE": self.folder / "bundle.tar"}
+
+        def run(addresses, name, words):
+            done = subprocess.run(
+                [program("fabricctl"), "--controller", addresses, *name.split(),
+                 *(files.get(word, word) for word in words)],
+                capture_output=True, text=True, timeout=60, check=False)
+            return done.returncode, done.stdout + done.stderr
+
+        leader = f"this controller does not lead: the leader is {self.a.grpc}"
+        for name, words in asking.items():
+            with self.subTest(name):
+                status, text = run(self.b.grpc, name, words)
+                self.assertIn(leader, text)
+                if name not in answered:
+                    self.assertEqual(status, 3, text)
+                status, text = run(f"{self.b.grpc},{self.a.grpc}", name, words)
+                self.assertNotEqual(status, 3, text)
+                self.assertNotIn("does not lead", text)
 
     def test_the_leader_is_killed(self):
         for node in ("n1", "n2"):

@@ -126,11 +126,12 @@ HttpResponse RestService::Answer(const HttpRequest& request, const RestCall& cal
   AnswerNotes notes;
   const Status status = call_({.caller = request.caller, .transport = "rest", .notes = &notes},
                               *call.method, *call.request, *answer);
-  if (!status.ok()) return ErrorResponse(HttpStatus(status.code()), status);
   HttpResponse response;
+  if (!status.ok()) response = ErrorResponse(HttpStatus(status.code()), status);
   if (!notes.warning.empty()) response.headers = Format("Fabric-Warning: {}\r\n", notes.warning);
   if (notes.state_age)
     response.headers += Format("Fabric-State-Age-Seconds: {}\r\n", notes.state_age->count());
+  if (!status.ok()) return response;
   const JsonStyle style = call.pretty ? JsonStyle::kIndented : JsonStyle::kOneLine;
   const Status printed = AppendJson(*answer, style, response.body, MaskOf(call));
   if (!printed.ok()) return ErrorResponse(HttpStatus(printed.code()), printed);
