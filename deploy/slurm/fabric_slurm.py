@@ -372,7 +372,8 @@ COMMANDS = {"prolog": prolog, "check": check, "resume": resume, "actions": actio
 
 def main(words):
     if len(words) != 1 or words[0] not in COMMANDS:
-        print(f"usage: fabric_slurm.py {'|'.join(COMMANDS)}", file=sys.stderr)
+        print(f"fabric_slurm.py: expected one of {', '.join(COMMANDS)}, saw "
+              f"'{' '.join(words)}'", file=sys.stderr)
         return 2
     syslog.openlog("fabric-slurm", syslog.LOG_PID, syslog.LOG_DAEMON)
     try:

@@ -15,9 +15,10 @@ NUMBERS = ("drains-per-hour", "resumes-per-hour", "partition-share-percent", "pa
 
 
 def read_settings(path):
-    """Lines `name: value`. Errors have the file and the line."""
+    """Lines `name: value`. Errors have the file and the line. Only SETTINGS may be absent."""
     settings = dict(DEFAULTS)
-    for number, line in enumerate(path.read_text().splitlines(), 1) if path.exists() else ():
+    lines = path.read_text().splitlines() if str(path) != SETTINGS or path.exists() else ()
+    for number, line in enumerate(lines, 1):
         line = line.split("#")[0].strip()
         if not line:
             continue
@@ -27,6 +28,8 @@ def read_settings(path):
                           f"{', '.join(DEFAULTS)}, saw '{line}'")
         if name in NUMBERS and not re.fullmatch(r"\d{1,6}", value):
             raise Failure(f"{path}:{number}: {name}: expected a number, saw '{value}'")
+        if name == "partition-share-percent" and int(value) > 100:
+            raise Failure(f"{path}:{number}: {name}: expected at most 100, saw {value}")
         if name in ("act", "approval") and value not in ("yes", "no"):
             raise Failure(f"{path}:{number}: {name}: expected yes or no, saw '{value}'")
         if name == "certify-within" and not re.fullmatch(r"\d{1,4}s", value):

@@ -121,11 +121,19 @@ class FailuresTest(World):
                      "--interval=0", "--taints-per-hour=-1"):
             with self.subTest(word), contextlib.redirect_stderr(io.StringIO()) as out, \
                     self.assertRaises(SystemExit):
-                fabric_nodes.parse(["--fabricd=x", word])
+                fabric_nodes.parse(["--fabricd=https://x", word])
             self.assertIn("expected", out.getvalue())
-        words = ["--fabricd=https://x", "--tls-ca=/no/file", "--once"]
-        self.assertEqual(fabric_nodes.main(words), 1)
-        self.assertIn("TLS files: ", self.lines[-1])
+        for address in ("x:9419", "127.0.0.1:9419", "ftp://x", "https://"):
+            with self.subTest(address), contextlib.redirect_stderr(io.StringIO()) as out, \
+                    self.assertRaises(SystemExit):
+                fabric_nodes.parse([f"--fabricd={address}"])
+            self.assertIn(f"expected https://HOST:PORT, saw '{address}'", out.getvalue())
+        for path, seen in (("/no/file", "No such file or directory: '/no/file'"),
+                           ("/dev/null", "/dev/null: expected a certificate in PEM")):
+            self.assertEqual(
+                fabric_nodes.main(["--fabricd=https://x", f"--tls-ca={path}", "--once"]), 1)
+            self.assertIn("TLS files: ", self.lines[-1])
+            self.assertIn(seen, self.lines[-1])
 
 
 class RealFabricdTest(World):

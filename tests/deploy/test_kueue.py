@@ -5,6 +5,7 @@ against a real fabricd. Kueue itself is not run."""
 import argparse
 import contextlib
 import sys
+import unittest.mock
 
 import yaml
 
@@ -197,6 +198,14 @@ class ManifestsTest(DeployTest):
         mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
         for path in (container["args"][2], options.tls_ca, options.tls_cert, options.tls_key):
             self.assertIn(path.rsplit("/", 1)[0], mounts)
+
+    def test_a_missing_file_is_named(self):
+        lines = []
+        with unittest.mock.patch.object(fabric_gate, "log", lines.append):
+            self.assertEqual(
+                fabric_gate.main(["--fabricd=https://x", "--tls-ca=/no/file", "--once"]), 1)
+        self.assertEqual(len(lines), 1)
+        self.assertRegex(lines[0], "TLS files: .*'/no/file'")
 
     def test_kustomize_adds_the_program(self):
         folder = self.folder()

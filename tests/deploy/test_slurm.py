@@ -39,7 +39,7 @@ def fleet(*changed, size=10):
 
 class TestLimits(DeployTest):
     def settings(self, **changes):
-        return fabric_slurm.read_settings(pathlib.Path("/nowhere")) | {
+        return fabric_slurm.read_settings(pathlib.Path("/dev/null")) | {
             name.replace("_", "-"): value for name, value in changes.items()}
 
     def over(self, nodes, before=0, **changes):
@@ -78,10 +78,15 @@ class TestLimits(DeployTest):
                               ("approval: 1\n", ":1: approval: expected yes or no, saw '1'"),
                               ("\nacts: no\n", ":2: expected 'NAME: VALUE' with one of"),
                               ("drains-per-hour: -1", "expected a number, saw '-1'"),
+                              ("partition-share-percent: 300", "expected at most 100, saw 300"),
                               ("certify-within: 1m", "expected seconds such as 30s, saw '1m'")):
             path.write_text(text)
             with self.assertRaisesRegex(fabric_slurm.Failure, re.escape(message)):
                 fabric_slurm.read_settings(path)
+
+    def test_a_settings_file_that_is_named_must_be_there(self):
+        with self.assertRaisesRegex(OSError, "/nowhere/slurm.yaml"):
+            fabric_slurm.read_settings(pathlib.Path("/nowhere/slurm.yaml"))
 
     def test_the_shipped_settings_change_nothing(self):
         settings = fabric_slurm.read_settings(DEPLOY / "slurm/slurm.yaml")

@@ -3,6 +3,7 @@
 Python 3.9 or newer, without other packages.
 """
 
+import argparse
 import datetime
 import http.client
 import json
@@ -87,23 +88,45 @@ class Api:
         raise Failure(f"GET {path}: more than {PAGES_MAX} pages")
 
 
+def url(text):
+    parts = urllib.parse.urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise argparse.ArgumentTypeError(f"expected https://HOST:PORT, saw '{text}'")
+    return text
+
+
 def fabricd_options(options, role):
-    options.add_argument("--fabricd", required=True, metavar="URL",
+    options.add_argument("--fabricd", required=True, type=url, metavar="URL",
                          help="REST address of fabricd: https://fabricd.fabricd.svc:9419")
     options.add_argument("--tls-ca", help="CA of fabricd's certificate (PEM)")
     options.add_argument("--tls-cert", help=f"certificate of this program, role {role} (PEM)")
     options.add_argument("--tls-key", help="private key of --tls-cert (PEM)")
-    options.add_argument("--kubernetes", default="https://kubernetes.default.svc", metavar="URL",
+    options.add_argument("--kubernetes", type=url, metavar="URL",
+                         default="https://kubernetes.default.svc",
                          help="default: %(default)s, with the service account of the Pod")
+
+
+def tls_context(options):
+    """OSError or ValueError with the file."""
+    for path in filter(None, (options.tls_ca, options.tls_cert, options.tls_key)):
+        pathlib.Path(path).read_bytes()
+    path = options.tls_ca
+    try:
+        context = ssl.create_default_context(cafile=path)
+        path = options.tls_cert
+        if path:
+            context.load_cert_chain(path, options.tls_key)
+    except ssl.SSLError as error:
+        raise ValueError(f"{path}: expected a certificate in PEM and its key, saw: "
+                         f"{error}") from error
+    return context
 
 
 def connect(options, token=None):
     """The APIs of Kubernetes and of fabricd."""
     fabric = None
     if options.fabricd.startswith("https:"):
-        fabric = ssl.create_default_context(cafile=options.tls_ca)
-        if options.tls_cert:
-            fabric.load_cert_chain(options.tls_cert, options.tls_key)
+        fabric = tls_context(options)
     in_pod = ACCOUNT.exists() and options.kubernetes.startswith("https:")
     return (Api(options.kubernetes, ACCOUNT / "token" if in_pod else None,
                 ssl.create_default_context(cafile=ACCOUNT / "ca.crt") if in_pod else None),

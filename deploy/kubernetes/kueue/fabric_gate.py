@@ -158,7 +158,11 @@ def parse(words):
 
 def main(words):
     options = parse(words)
-    gate = Gate(*connect(options), options.within, options.on_unknown)
+    try:
+        gate = Gate(*connect(options), options.within, options.on_unknown)
+    except (OSError, ValueError) as error:  # No certificate, or not a valid one
+        log(f"TLS files: {error}")
+        return 1
     while True:
         try:
             gate.turn()
