@@ -7,7 +7,6 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -33,18 +32,6 @@ constexpr int kMessageBytesMax = 64 << 20;
 std::string TimeText(Duration duration) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
   return ms % 1000 == 0 ? Format("{} s", ms / 1000) : Format("{} ms", ms);
-}
-
-// The last part of a gRPC message such as "failed to connect to all addresses; last error: UNKNOWN:
-// ipv4:127.0.0.1:9: Failed to connect to remote host: Connection refused".
-std::string Cause(const std::string& message) {
-  if (const std::string_view cause = WrongPortCause(message); !cause.empty())
-    return std::string(cause);
-  const std::size_t colon = message.rfind(": ");
-  std::string cause = colon == std::string::npos ? message : message.substr(colon + 2);
-  if (cause.size() > 1 && std::islower(static_cast<unsigned char>(cause[1])) != 0)
-    cause[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(cause[0])));
-  return cause.empty() ? "no reason given" : cause;
 }
 
 constexpr Duration kWaitShown = std::chrono::seconds(1);
@@ -235,7 +222,7 @@ class GrpcClient final : public Client {
       if (!tls.ok())
         return tls.In(Format("cannot reach the controller at {}", options_.controller));
       return {code, Format("cannot reach the controller at {}: {}", options_.controller,
-                           Cause(status.error_message()))};
+                           ConnectionCause(status.error_message()))};
     }
     if (code == Code::kDeadlineExceeded)
       return {code, Format("cannot reach the controller at {}: no answer within {}",

@@ -90,7 +90,14 @@ HostPort HealthAddress(const Settings& settings) {
 }
 
 Status CheckListeners(const Settings& settings) {
-  for (const Listener& listener : ListenersOf(settings)) {
+  const std::array<Listener, 3> listeners = ListenersOf(settings);
+  for (auto one = listeners.begin(); one != listeners.end(); ++one)
+    for (auto other = listeners.begin(); other != one; ++other)
+      if (one->address.port != 0 && ToString(one->address) == ToString(other->address))
+        return {Code::kInvalidArgument,
+                Format("--{}: expected another address than that of --{}, saw {} for both",
+                       one->setting, other->setting, ToString(one->address))};
+  for (const Listener& listener : listeners) {
     const std::string flag = Format("--{}", listener.setting);
     RETURN_IF_ERROR(api::CheckListen(listener.address).In(flag));
   }

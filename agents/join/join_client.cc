@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/tls/grpc_channel.h"
 #include "base/tls/handshake.h"
+#include "base/wrong_port.h"
 #include "fabric/v1/join.grpc.pb.h"
 
 namespace fabric::agent {
@@ -40,7 +41,12 @@ Result<Response> Call(const HostPort& controller, const tls::TlsMaterial* materi
   Response response;
   const grpc::Status status = (stub.get()->*method)(&context, request, &response);
   if (status.ok()) return response;
-  Status why(static_cast<Code>(status.error_code()), status.error_message());
+  const std::string& message = status.error_message();
+  const Status why(static_cast<Code>(status.error_code()),
+                   IsConnectionFailure(message)
+                       ? Format("cannot reach the controller at {}: {}", ToString(controller),
+                                ConnectionCause(message))
+                       : message);
   if (why.code() != Code::kUnavailable || material == nullptr) return why;
   // gRPC hides why a TLS connection fails.
   const Status tls = tls::ExplainFailure(controller, material, kExplainPatience);

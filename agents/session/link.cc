@@ -68,8 +68,7 @@ Result<v1::ControllerMessage> Decode(grpc::ByteBuffer& buffer) {
 Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return {Code::kUnavailable, "the controller closed the stream"};
   const std::string& message = status.error_message();
-  if (const std::string_view cause = WrongPortCause(message); !cause.empty())
-    return {Code::kUnavailable, std::string(cause)};
+  if (IsConnectionFailure(message)) return {Code::kUnavailable, ConnectionCause(message)};
   return {static_cast<Code>(status.error_code()), message};
 }
 

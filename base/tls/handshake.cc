@@ -103,6 +103,13 @@ Status ServerRefused(const SSL& session, const HostPort& server) {
           Format("certificate of the server ({}) refused: {}{}", names, ReasonOf(result), details)};
 }
 
+bool OffersHttp2(const SSL& session) {
+  const unsigned char* selected = nullptr;
+  unsigned length = 0;
+  SSL_get0_alpn_selected(&session, &selected, &length);
+  return length > 0;  // Only HTTP/2 was asked for.
+}
+
 // With TLS 1.3 the server answers to the client's certificate after the handshake.
 Status ClientRefused(SSL& session, const TlsMaterial& material) {
   char byte = 0;
@@ -149,6 +156,7 @@ Status ExplainFailure(const HostPort& server, const TlsMaterial* material, Durat
   }
   if (connected == 1) {
     RETURN_IF_ERROR(ServerRefused(*session, server));
+    if (!OffersHttp2(*session)) return {};  // A port of another protocol, which gRPC reports
     return ClientRefused(*session, *material);
   }
   const std::string text = TakeOpenSslError();

@@ -9,7 +9,8 @@
 namespace fabric::tls {
 
 // Connects to `server` and closes the connection. `material`: the files of the client; null if it
-// has no TLS. OK if TLS is not the reason. Else one line with the expected and the seen state:
+// has no TLS. OK if TLS is not the reason, or the server does not offer HTTP/2. Else one line with
+// the expected and the seen state:
 //   UNAUTHENTICATED      a side refuses the certificate of the other side
 //   FAILED_PRECONDITION  one side uses TLS and the other one does not
 // Waits at most about three times `patience`.

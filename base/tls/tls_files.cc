@@ -18,16 +18,24 @@ constexpr std::size_t kFileBytesMax = 1 << 20;
 constexpr Duration kRetryEvery = std::chrono::minutes(1);
 constexpr Duration kExpiryWarning = std::chrono::hours(14 * 24);
 
+// The error names the setting.
+Result<std::string> ReadTlsFile(const std::string& path, std::string_view setting) {
+  auto text = ReadFile(path, kFileBytesMax);
+  if (text.ok()) return text;
+  return Status(text.status().code(), Format("{}; expected the file of the setting {}",
+                                             text.status().message(), setting));
+}
+
 Status LoadIdentity(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
-  ASSIGN_OR_RETURN(out.certificate_pem, ReadFile(paths.certificate, kFileBytesMax));
+  ASSIGN_OR_RETURN(out.certificate_pem, ReadTlsFile(paths.certificate, "tls-cert"));
   auto certificate = ParseCertificate(out.certificate_pem);
   if (!certificate.ok()) return certificate.status().At(paths.certificate);
   if (const Status valid = CheckValidity(*certificate, now); !valid.ok())
     return valid.At(paths.certificate);
   out.certificate = *std::move(certificate);
 
+  ASSIGN_OR_RETURN(out.key_pem, ReadTlsFile(paths.key, "tls-key"));
   RETURN_IF_ERROR(CheckPrivate(paths.key));
-  ASSIGN_OR_RETURN(out.key_pem, ReadFile(paths.key, kFileBytesMax));
   const Owned<EVP_PKEY> key = ReadPrivateKey(out.key_pem);
   if (key == nullptr)
     return Status(Code::kInvalidArgument,
@@ -48,7 +56,7 @@ Status LoadIdentity(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
 }
 
 Status LoadCa(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
-  ASSIGN_OR_RETURN(out.ca_pem, ReadFile(paths.ca, kFileBytesMax));
+  ASSIGN_OR_RETURN(out.ca_pem, ReadTlsFile(paths.ca, "tls-ca"));
   const auto all = ParseCertificates(out.ca_pem);
   if (!all.ok()) return all.status().At(paths.ca);
   Status invalid;
@@ -66,7 +74,7 @@ Status LoadCa(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
 }
 
 Status LoadCrl(const TlsPaths& paths, TlsMaterial& out) {
-  ASSIGN_OR_RETURN(out.crl_pem, ReadFile(paths.crl, kFileBytesMax));
+  ASSIGN_OR_RETURN(out.crl_pem, ReadTlsFile(paths.crl, "tls-crl"));
   const auto crls = ReadCrls(out.crl_pem);
   if (crls.empty())
     return Status(Code::kInvalidArgument,

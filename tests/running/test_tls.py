@@ -204,7 +204,8 @@ class TlsTest(TlsWorld):
     def test_a_missing_file_and_a_missing_setting_are_named(self):
         for words, status, message in (
                 (["--tls-cert=/nowhere/cert.pem", "--tls-key=k", "--tls-ca=c"], 1,
-                 "TLS: /nowhere/cert.pem: No such file or directory"),
+                 "TLS: /nowhere/cert.pem: No such file or directory; expected the file of the "
+                 "setting tls-cert"),
                 (["--tls-cert=c"], 2, "expected a file, because --tls-cert is set, saw none"),
                 (["--tls=off", "--tls-ca=c"], 2,
                  "--tls-ca: expected no certificates with tls: off")):
@@ -221,12 +222,30 @@ class TlsTest(TlsWorld):
         self.assertEqual(done.returncode, 1)
         self.assertIn("TLS: /nowhere/cert.pem: No such file or directory", done.stderr)
 
-    def test_fabricctl_names_the_port_of_rest(self):
+    def test_fabricctl_names_a_port_of_http(self):
         self.make_pki()
         self.start_fabricd()
-        done = self.run_ctl("nodes", "--controller", self.bound["rest"],
-                            *self.files("admin/alice"), good=False)
-        self.assertIn("expected the port of gRPC (9418)", done.stderr)
+        for port in ("rest", "health"):
+            done = self.run_ctl("nodes", "--controller", self.bound[port],
+                                *self.files("admin/alice"), good=False)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("expected the port of gRPC (9418)", done.stderr)
+
+    def test_an_agent_names_why_it_does_not_connect(self):
+        self.make_pki()
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{unused.getsockname()[1]}"
+            for tls in ((), self.files("node/n1")):
+                log = self.start("fabric-agent", "run", "--controller", address, "--node", "n1",
+                                 *tls)
+                self.until_logged(log, f"not connected to {address}: connection refused\n")
+            folder = self.folder / "join"
+            folder.mkdir(mode=0o700)
+            log = self.start("fabric-agent", "run", "--controller", address, "--node", "n1",
+                             "--tls-ca", self.pki / "ca.pem", "--join-dir", folder)
+            self.until_logged(log, f"not joined yet: cannot reach the controller at {address}: "
+                              "connection refused\n")
 
     def test_commands_of_the_documentation(self):
         page = OPERATIONS.read_text()

@@ -127,6 +127,16 @@ TEST(Fabricd, APortThatIsInUseIsOneLineAndCreatesNothing) {
   }
 }
 
+TEST(Fabricd, TwoListenersNeedTwoAddresses) {
+  const testing::TempTree tree;
+  Program program({"--grpc", "127.0.0.1:9418", "--rest", "127.0.0.1:9417", "--state",
+                   tree.path() + "/state.db"});
+  EXPECT_EQ(program.ReadAll(),
+            "fabricd: --health: expected another address than that of --grpc, saw 127.0.0.1:9418 "
+            "for both\n");
+  EXPECT_EQ(program.Wait(), 1);
+}
+
 TEST(Fabricd, AStateFileThatCannotBeOpenedIsNamed) {
   Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state", "/nowhere/x.db"});
   EXPECT_THAT(program.ReadAll(), HasSubstr("/nowhere/x.db"));

@@ -185,7 +185,9 @@ TEST_F(GrpcClient, SaysThatAFileOfTlsCannotBeUsed) {
         .message();
   };
   options_.tls.ca = "/nowhere/ca.pem";
-  EXPECT_EQ(error(), "TLS: /nowhere/ca.pem: No such file or directory");
+  EXPECT_EQ(error(),
+            "TLS: /nowhere/ca.pem: No such file or directory; expected the file of the setting "
+            "tls-ca");
   options_.tls = {.certificate = "cert.pem", .key = "key.pem", .ca = {}, .crl = {}};
   EXPECT_EQ(error(), "--tls-ca: expected a file, because --tls-cert is set, saw none");
   options_.tls = {};
