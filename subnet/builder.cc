@@ -5,9 +5,18 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/lists.h"
+#include "base/text.h"
 #include "subnet/words.h"
 
 namespace fabric::subnet {
+namespace {
+
+bool HasCable(const Node& node) {
+  return std::ranges::any_of(node.ports, [](const Port& port) { return port.peer != kNoNode; });
+}
+
+}  // namespace
 
 std::uint32_t Builder::NodeOf(NodeType type, std::uint64_t guid) {
   if (const auto at = made_.by_guid_.find(guid); at != made_.by_guid_.end()) {
@@ -86,6 +95,17 @@ void Builder::ForgetUnread() {
   }
 }
 
+// A file that is cut, or has bad lines, can lack the cable of a port that packets leave by.
+void Builder::ForgetRoutesToUnknownCables() {
+  for (Node& node : made_.nodes_) {
+    if (node.listed && !node.can_lack_cables) continue;
+    for (std::uint8_t& port : node.routes)
+      if (port != 0 && port < kUnknownRoute &&
+          (port >= node.ports.size() || node.ports[port].peer == kNoNode))
+        port = kUnknownRoute;
+  }
+}
+
 PortDetails* Builder::DetailsOf(End end) {
   Port* const port = PortOf(end);
   if (port == nullptr) return nullptr;
@@ -149,6 +169,22 @@ void Builder::FindSharedNames() {
   }
 }
 
+// A table of a switch that no cable reaches is of another subnet, or of a damaged GUID.
+void Builder::DropLooseTables() {
+  std::vector<std::string> dropped;
+  for (Node& node : made_.nodes_) {
+    if (node.routes.empty() || HasCable(node)) continue;
+    node.routes.clear();
+    node.routes.shrink_to_fit();
+    node.routes_complete = false;
+    dropped.push_back(GuidText(node.guid));
+  }
+  if (!dropped.empty())
+    AddProblem({"forwarding tables", 0,
+                Format("expected tables of switches with cables, saw tables of {}: not used",
+                       ListSome(dropped, 3))});
+}
+
 Subnet Builder::Finish() {
   for (std::uint32_t node = 0; node < made_.nodes_.size(); ++node)
     for (std::uint32_t port = 1; port < made_.nodes_[node].ports.size(); ++port)
@@ -157,6 +193,10 @@ Subnet Builder::Finish() {
     for (std::uint32_t port = 1; port < made_.nodes_[node].ports.size(); ++port)
       AdoptEnds({node, port});
   ForgetUnread();
+  if (std::ranges::any_of(made_.nodes_, HasCable)) {
+    DropLooseTables();
+    ForgetRoutesToUnknownCables();
+  }
   SetNames();
   FindSharedNames();
   return std::move(made_);

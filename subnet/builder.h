@@ -50,6 +50,8 @@ class Builder {
   void CompareEnds(End from);
   void AdoptEnds(End from);
   void ForgetUnread();
+  void DropLooseTables();
+  void ForgetRoutesToUnknownCables();
   void SetNames();
   void FindSharedNames();
 

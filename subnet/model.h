@@ -119,7 +119,8 @@ struct Node {
   std::uint64_t system_guid = 0;  // 0: unknown
   NodeType type = NodeType::kUnknown;
   bool listed = false;  // A source has a section of this node, so that all its cables are known.
-  bool has_bad_lines = false;    // Its section has lines that could not be parsed.
+  // Its section has lines that could not be parsed, or is the last one of a file that can be cut.
+  bool can_lack_cables = false;
   std::uint32_t device_id = 0;   // 0: unknown
   std::uint32_t port_count = 0;  // 0: unknown
   std::string description;

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "subnet/files/formats.h"
+#include "subnet/files/plain_text.h"
 #include "subnet/words.h"
 
 namespace fabric::subnet {
@@ -259,6 +260,8 @@ Plan PlanOf(const std::string& file, const Subnet& subnet) {
 
 Result<Plan> ReadPlan(const std::string& file, std::string_view text) {
   Plan plan{.file = file, .cables = {}, .problems = {}};
+  ASSIGN_OR_RETURN(const std::optional<PlainText> plain, ToPlainText(file, text, kFileBytesMax));
+  if (plain) text = plain->text;
   const FileFormat* const format = DetectFormat(text);
   if (format == &kNdtFormat) {
     ReadNdt(text, plan);
@@ -271,6 +274,7 @@ Result<Plan> ReadPlan(const std::string& file, std::string_view text) {
     plan = PlanOf(file, subnet);
     plan.problems = subnet.problems();
   }
+  if (plain && !plain->problem.empty()) plan.problems.Add({file, 0, plain->problem});
   if (!plan.cables.empty()) return plan;
   return Status(Code::kInvalidArgument,
                 plan.problems.kept().empty()

@@ -1,9 +1,11 @@
 #include "subnet/files/formats.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
+#include "subnet/files/plain_text.h"
 #include "subnet/files/scanner.h"
 
 namespace fabric::subnet {
@@ -196,6 +198,9 @@ Status AddFile(const std::string& file, std::string_view text, Builder& builder)
   if (text.size() > kFileBytesMax)
     return Status(Code::kResourceExhausted, Format("{}: expected at most {} bytes, saw {}", file,
                                                    kFileBytesMax, text.size()));
+  ASSIGN_OR_RETURN(const std::optional<PlainText> plain, ToPlainText(file, text, kFileBytesMax));
+  if (plain && !plain->problem.empty()) builder.AddProblem({file, 0, plain->problem});
+  if (plain) text = plain->text;
   const std::string without = WithoutPrefix(text);
   return AddText(file, without.empty() ? text : without, builder);
 }

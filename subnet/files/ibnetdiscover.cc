@@ -78,9 +78,24 @@ Comment ReadComment(std::string_view text) {
   return {text.substr(0, from), Trim(text.substr(from + 1, to - from - 1)), text.substr(to + 1)};
 }
 
+// The number behind `word`. None if digits follow a blank in it: "lid 10 2" of a damaged line.
 std::optional<std::uint32_t> NumberAfter(std::string_view text, std::string_view word) {
   auto at = Scanner::After(text, word);
-  return at ? at->Decimal() : std::nullopt;
+  const auto number = at ? at->Decimal() : std::nullopt;
+  if (!number || !at->AtWordEnd()) return std::nullopt;
+  at->Blanks();
+  const std::string_view next = at->rest().substr(0, at->rest().find_first_of(" \t"));
+  const bool digits = !next.empty() && next.find_first_not_of("0123456789") == next.npos;
+  return digits ? std::nullopt : number;
+}
+
+// Whether a line ends in another cable, because the end of a line was lost: "..."[1].
+bool HasAnotherCable(std::string_view text) {
+  for (std::size_t at = text.find('"'); at != text.npos; at = text.find('"', at + 1)) {
+    Scanner name(text.substr(at));
+    if (ReadName(name) && ReadPort(name)) return true;
+  }
+  return false;
 }
 
 struct CableLine {
@@ -106,6 +121,7 @@ std::optional<CableLine> ReadCable(std::string_view text) {
   const auto peer_guid = peer_port ? ReadPortGuid(at) : std::nullopt;
   if (!peer_guid) return std::nullopt;
   at.Blanks();
+  if (HasAnotherCable(at.rest())) return std::nullopt;
   return CableLine{*port, *port_guid, *peer, *peer_port, *peer_guid, ReadComment(at.rest())};
 }
 
@@ -123,18 +139,24 @@ class IbnetdiscoverReader {
     if (!OnAttribute(line)) Bad("a line of ibnetdiscover output", line);
   }
 
-  void Done() { builder_.AddSource({file_, std::string(kIbnetdiscoverFormat.name), made_on_}); }
+  void Done() {
+    MarkHere();
+    builder_.AddSource({file_, std::string(kIbnetdiscoverFormat.name), made_on_});
+  }
 
  private:
+  void MarkHere() {
+    if (here_ != kNoNode) builder_.node(here_).can_lack_cables = true;
+  }
   void Bad(std::string_view expected, std::string_view line) {
-    if (here_ != kNoNode) builder_.node(here_).has_bad_lines = true;
+    MarkHere();
     builder_.AddProblem({file_, line_, Format("expected {}, saw {}", expected, Quoted(line))});
   }
 
   // vendid=0x2c9, sysimgguid=0x...: above the node that they belong to. True if it is one.
   bool OnAttribute(std::string_view line) {
     for (const std::string_view ignored :
-         {"vendid=", "switchguid=", "caguid=", "rtguid=", "Chassis"})
+         {"vendid=", "switchguid=", "caguid=", "rtguid=", "Chassis", "Non-Chassis Nodes"})
       if (line.starts_with(ignored)) {
         if (ignored == "vendid=") Forget();
         return true;
@@ -164,7 +186,7 @@ class IbnetdiscoverReader {
     const auto count = at.Decimal();
     at.Blanks();
     const auto name = count ? ReadName(at) : std::nullopt;
-    if (!name)
+    if (!name || HasAnotherCable(at.rest()))
       return Bad(Format("a number of ports and a name such as \"S-0002c9020046c588\" after {}; "
                         "skipped its cables",
                         kind.word),

@@ -1,6 +1,8 @@
 // Readers of cable plans: NDT files (CSV) and topo files of ibdiagnet.
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -118,6 +120,7 @@ class NdtReader {
     const std::vector<std::string> fields = CsvFields(line);
     if (const auto columns = ReadNdtHeader(fields)) {
       columns_ = columns;
+      width_ = static_cast<std::ptrdiff_t>(fields.size());
       return;
     }
     if (line.starts_with('#')) return;
@@ -130,6 +133,9 @@ class NdtReader {
         bad("the columns StartDevice, StartPort, EndDevice and EndPort above this row");
       return;
     }
+    const auto is_value = [](const std::string& field) { return !field.empty(); };
+    if (std::ssize(fields) > width_ && std::any_of(fields.begin() + width_, fields.end(), is_value))
+      return bad("one row on a line");
     if (columns_->last() >= fields.size())
       return bad("values of StartDevice, StartPort, EndDevice and EndPort");
     auto from = ReadNdtEnd(fields[columns_->start_device], fields[columns_->start_port]);
@@ -157,6 +163,7 @@ class NdtReader {
 
   Plan& plan_;
   std::optional<NdtColumns> columns_;
+  std::ptrdiff_t width_ = 0;  // Of the header
   std::set<std::string> seen_;
 };
 
@@ -201,7 +208,8 @@ std::optional<PlannedCable> ReadTopoCable(std::string_view switch_name, std::str
     return std::nullopt;
   const std::string_view far = Trim(at.rest().substr(arrow + 3));
   const std::size_t model = far.find(' ');  // The first word is the model.
-  if (model == std::string_view::npos) return std::nullopt;
+  // Another arrow: the end of a line was lost.
+  if (model == std::string_view::npos || far.find("->") != far.npos) return std::nullopt;
   auto to = ReadTopoEnd(Trim(far.substr(model)));
   if (!to) return std::nullopt;
   std::string from(switch_name);
@@ -213,12 +221,18 @@ bool IsTopoCable(std::string_view line) {
   return ReadTopoCable("any", line).has_value();
 }
 
+// "P2", as at the end of a cable whose line was broken.
+bool IsTopoPort(std::string_view word) {
+  return word.starts_with('P') && PortNumber(word.substr(1)).has_value();
+}
+
 // "MODEL NAME [CFG: ...]"; not a prompt or a line of a log.
 bool IsTopoSwitch(std::string_view line, const std::vector<std::string_view>& words) {
   const auto is_name = [](std::string_view word) {
     return std::isalnum(static_cast<unsigned char>(word.front())) != 0 && !word.ends_with(':');
   };
-  if (line.find("->") != std::string_view::npos || words.size() < 2) return false;
+  if (line.find("->") != std::string_view::npos || words.size() < 2 || IsTopoPort(words[1]))
+    return false;
   return (words.size() == 2 || words[2] == "CFG:") && is_name(words[0]) && is_name(words[1]);
 }
 

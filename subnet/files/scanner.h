@@ -26,6 +26,8 @@ class Scanner {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t'))
       rest_.remove_prefix(1);
   }
+  // At a blank, or at the end of the line.
+  bool AtWordEnd() const { return rest_.empty() || rest_.front() == ' ' || rest_.front() == '\t'; }
   // With or without "0x".
   std::optional<std::uint64_t> Hex() {
     const std::string_view before = rest_;

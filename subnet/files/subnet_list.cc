@@ -1,5 +1,8 @@
 // Reader of opensm-subnet.lst: one line for each end of a cable. It also marks the ports that run a
 // subnet manager. Source: opensm, opensm/osm_dump.c.
+#include <algorithm>
+#include <utility>
+
 #include "subnet/files/formats.h"
 #include "subnet/files/scanner.h"
 
@@ -22,7 +25,14 @@ struct ListedEnd {
 
 std::optional<std::uint64_t> HexAfter(std::string_view text, std::string_view word) {
   auto at = Scanner::After(text, word);
-  return at ? at->Hex() : std::nullopt;
+  const auto value = at ? at->Hex() : std::nullopt;
+  return value && at->AtWordEnd() ? value : std::nullopt;
+}
+
+// Whether all words are fields such as "LID:0001". Others are parts of a damaged value.
+bool AreFields(std::string_view text) {
+  return std::ranges::all_of(Words(text),
+                             [](std::string_view word) { return word.find(':') != word.npos; });
 }
 
 std::optional<ListedEnd> ReadListedEnd(std::string_view text) {
@@ -40,13 +50,17 @@ std::optional<ListedEnd> ReadListedEnd(std::string_view text) {
   else
     return std::nullopt;
   end.runs_manager = at.Eat("-SM");
-  const std::size_t open = text.find('{');
+  // Without a description, the braces can be missing.
+  const std::size_t open = std::min(text.find('{'), text.rfind(" LID:"));
   const std::size_t close = text.rfind('}');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-    return std::nullopt;
+  if (open == std::string_view::npos) return std::nullopt;
+  const bool has_braces = close != std::string_view::npos && text[open] == '{' && close > open;
+  if (!has_braces && (close != std::string_view::npos || text[open] == '{')) return std::nullopt;
   const std::string_view head = text.substr(0, open);
-  const std::string_view tail = text.substr(close + 1);
-  end.description = Trim(text.substr(open + 1, close - open - 1));
+  const std::string_view tail = text.substr(has_braces ? close + 1 : open);
+  const std::size_t first = head.find("Ports:");
+  if (first == head.npos || !AreFields(head.substr(first)) || !AreFields(tail)) return std::nullopt;
+  if (has_braces) end.description = Trim(text.substr(open + 1, close - open - 1));
   const auto ports = HexAfter(head, "Ports:");
   const auto node_guid = HexAfter(head, "NodeGUID:");
   const auto lid = HexAfter(tail, "LID:");
@@ -114,34 +128,68 @@ std::optional<End> AddEnd(const ListedEnd& listed, bool own, Builder& builder) {
   return end;
 }
 
-bool OnListLine(std::string_view line, Builder& builder) {
-  const std::size_t middle = line.find(" } { ");
-  const std::size_t end = line.rfind(" } ");
-  if (!line.starts_with("{ ") || middle == std::string_view::npos || end <= middle) return false;
-  const auto from = ReadListedEnd(line.substr(2, middle - 2));
-  const auto to = ReadListedEnd(line.substr(middle + 5, end - middle - 5));
-  if (!from || !to) return false;
-  const auto own = AddEnd(*from, true, builder);
-  const auto far = AddEnd(*to, false, builder);
-  if (!own || !far) return false;
-  ReadLink(line.substr(end + 3), *builder.PortOf(*own));
-  builder.AddCable(*own, *far);
-  return true;
-}
+class SubnetListReader {
+ public:
+  SubnetListReader(const std::string& file, Builder& builder) : file_(file), builder_(builder) {}
+
+  void Line(std::size_t number, std::string_view line) {
+    if (line.empty() || line.starts_with('#')) return;
+    if (OnCable(line)) return;
+    builder_.AddProblem({file_, number,
+                         Format("expected a cable such as {{ SW Ports:24 ... }} {{ CA Ports:01 "
+                                "... }} PHY=4x LOG=ACT SPD=50, saw {}",
+                                Quoted(line))});
+    // The line can belong to the device before or behind it.
+    MarkHere();
+    lost_line_ = true;
+  }
+
+  void Done() {
+    MarkHere();
+    builder_.AddSource({file_, std::string(kSubnetListFormat.name), {}});
+  }
+
+ private:
+  void MarkHere() {
+    if (here_ != kNoNode) builder_.node(here_).can_lack_cables = true;
+  }
+
+  bool OnCable(std::string_view line) {
+    constexpr std::string_view kBetween = " } { ";
+    constexpr std::string_view kLink = " PHY=";
+    const std::size_t middle = line.find(kBetween);
+    const std::size_t end = line.rfind(" } ");
+    if (!line.starts_with("{ ") || middle == line.npos || end <= middle ||
+        line.find(kLink) != line.rfind(kLink))
+      return false;
+    const auto from = ReadListedEnd(line.substr(2, middle - 2));
+    const std::size_t second = middle + kBetween.size();
+    const auto to = ReadListedEnd(line.substr(second, end - second));
+    if (!from || !to) return false;
+    const auto own = AddEnd(*from, true, builder_);
+    const auto far = AddEnd(*to, false, builder_);
+    if (!own || !far) return false;
+    here_ = own->node;
+    if (std::exchange(lost_line_, false)) MarkHere();
+    ReadLink(line.substr(end + 3), *builder_.PortOf(*own));
+    builder_.AddCable(*own, *far);
+    return true;
+  }
+
+  const std::string& file_;
+  Builder& builder_;
+  std::uint32_t here_ = kNoNode;  // The device of the last line
+  bool lost_line_ = false;        // Since that line
+};
 
 bool IsListLine(std::string_view line) {
   return line.starts_with("{ ") && line.find(" NodeGUID:") != std::string_view::npos;
 }
 
 void ReadSubnetList(const std::string& file, std::string_view text, Builder& builder) {
-  ForEachLine(text, [&](std::size_t number, std::string_view line) {
-    if (!line.empty() && !line.starts_with('#') && !OnListLine(line, builder))
-      builder.AddProblem({file, number,
-                          Format("expected a cable such as {{ SW Ports:24 ... }} {{ CA Ports:01 "
-                                 "... }} PHY=4x LOG=ACT SPD=50, saw {}",
-                                 Quoted(line))});
-  });
-  builder.AddSource({file, std::string(kSubnetListFormat.name), {}});
+  SubnetListReader reader(file, builder);
+  ForEachLine(text, [&](std::size_t number, std::string_view line) { reader.Line(number, line); });
+  reader.Done();
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kLftsHead = "Unicast lids [";
 constexpr std::string_view kFdbsHead = "dump_ucast_routes: Switch ";
+constexpr std::size_t kPortDigits = 3;
+constexpr std::string_view kEntryOfOpensm = " portguid 0x";
 constexpr std::string_view kNotRead = "SubnGet(LFT) failed on switch ";  // On standard error
 
 // Also "osm_ucast_mgr_dump_ucast_routes: Switch " of ibdiagnet2.fdbs.
@@ -55,7 +57,8 @@ class TableReader {
 
   void Line(std::size_t number, std::string_view line) {
     line_ = number;
-    if (line.empty() || line.starts_with('#')) return;
+    // The end of a cut entry of opensm-lfts.dump also begins with '#'.
+    if (line.empty() || (line.starts_with('#') && line.find(kEntryOfOpensm) == line.npos)) return;
     if (line.starts_with(kLftsHead)) return BeginLfts(line);
     if (IsFdbsHead(line)) return Begin(line, Scanner::After(line, "Switch "));
     if (line.find(kNotRead) != std::string_view::npos) return OnNotRead(line);
@@ -64,7 +67,7 @@ class TableReader {
       in_multicast_ = true;
       return;
     }
-    if (in_multicast_ || IsHeading(line)) return;
+    if (OnPrivateTable(line) || in_multicast_ || in_private_ || OnHeading(line)) return;
     if (line.find(" lids dumped") != std::string_view::npos) return OnTrailer(line);
     if (line.starts_with("0x")) return Entry(line);
     Bad("an entry such as '0x0001 005'", line);
@@ -76,10 +79,30 @@ class TableReader {
   }
 
  private:
-  static bool IsHeading(std::string_view line) {
-    return line.starts_with("Lid  Out") || line.starts_with("Port     Info") ||
-           line.starts_with("LID    : Port") ||
+  // The first heading of a table follows the line of its switch. Above entries, that line is lost.
+  bool OnHeading(std::string_view line) {
+    const bool first = line.starts_with("Lid  Out") || line.starts_with("LID    : Port");
+    if (first && entries_ > 0) {
+      const bool known = bad_ > 0;
+      End();
+      if (!known) Bad("a line with the GUID of the switch above this heading", line);
+      bad_ = 1;  // One problem for the lost line; its entries are none.
+    }
+    return first || line.starts_with("Port     Info") ||
            line.starts_with("*** WARNING ***: this command has been replaced");  // By dump_lfts
+  }
+
+  // "PLFT_NUM: 0" of ibdiagnet. Packets of some routing engines use the private tables above 0.
+  bool OnPrivateTable(std::string_view line) {
+    constexpr std::string_view kPrivateTable = "PLFT_NUM:";
+    if (!line.starts_with(kPrivateTable)) return false;
+    in_private_ = Trim(line.substr(kPrivateTable.size())) != "0";
+    if (in_private_ && !std::exchange(has_private_, true))
+      builder_.AddProblem({file_, line_,
+                           Format("expected one forwarding table for each switch, saw {}: only the "
+                                  "tables 0 are used",
+                                  Quoted(line))});
+    return true;
   }
 
   void Bad(std::string_view expected, std::string_view line) {
@@ -92,7 +115,7 @@ class TableReader {
   void BeginLfts(std::string_view line) {
     const auto at = Scanner::After(line, " guid ");
     const auto range = ReadRange(line);
-    Begin(line, range ? at : std::nullopt);
+    Begin(line, range && line.ends_with("):") ? at : std::nullopt);
     if (here_ == kNoNode) return;
     range_ = *range;
     const bool by_opensm = at->rest().find("('") != std::string_view::npos;
@@ -101,9 +124,10 @@ class TableReader {
 
   void Begin(std::string_view line, std::optional<Scanner> at) {
     End();
-    in_multicast_ = false;
+    in_multicast_ = in_private_ = false;
     const auto guid = at ? at->Hex() : std::nullopt;
-    if (!guid) return Bad("LIDs such as [0x0-0x40] and a switch with its GUID", line);
+    if (!guid || !at->AtWordEnd())
+      return Bad("LIDs such as [0x0-0x40] and a switch with its GUID", line);
     here_ = builder_.NodeOf(NodeType::kSwitch, *guid);
     if (here_ == kNoNode) return Bad("at most 65536 nodes", line);
     Node& node = builder_.node(here_);
@@ -133,8 +157,11 @@ class TableReader {
     at.Blanks();
     if (at.Eat(":")) at.Blanks();
     const bool unreachable = at.Eat("UNREACHABLE");
+    const std::size_t before = at.rest().size();
     const auto port = unreachable ? std::optional<std::uint32_t>(kNoRoute) : at.Decimal();
-    if (!lid || !port || *lid > kUnicastLidMax || *lid == 0 || *port > 255 ||
+    const bool whole = at.AtWordEnd() && (unreachable || before - at.rest().size() == kPortDigits);
+    const bool two = at.rest().find(kEntryOfOpensm) != at.rest().rfind(kEntryOfOpensm);
+    if (!lid || !port || !whole || two || *lid > kUnicastLidMax || *lid == 0 || *port > 255 ||
         *port == kUnknownRoute)
       return Bad("an entry such as '0x0001 005'", line);
     if (here_ == kNoNode) {
@@ -220,6 +247,8 @@ class TableReader {
   LidRange range_;                    // Of the header
   Trailer trailer_ = Trailer::kNone;  // Expected below the table
   bool in_multicast_ = false;
+  bool in_private_ = false;   // In a table that is not used
+  bool has_private_ = false;  // One problem names the first one.
   std::uint32_t entries_ = 0;
   std::uint32_t bad_ = 0;                                   // Bad lines of this table
   std::vector<std::pair<std::uint32_t, LidRange>> dumped_;  // Tables of dump_lfts, by node
