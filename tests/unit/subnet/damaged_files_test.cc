@@ -125,7 +125,7 @@ TEST(DamagedFiles, ThatAreCutHaveNoFaults) {
   for (const Form& form : Forms())
     for (std::size_t at = form.text.find('\n'); at != std::string::npos;
          at = form.text.find('\n', at + 1))
-      for (const std::size_t more : {0, 9, 60}) {
+      for (const std::size_t more : {0U, 9U, 60U}) {
         const std::string cut = form.text.substr(0, at + 1 + more);
         EXPECT_THAT(FaultsOf(With(cut, form.others)), IsEmpty())
             << form.name << " up to " << cut.substr(cut.rfind('\n', cut.size() - 2) + 1);
