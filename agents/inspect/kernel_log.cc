@@ -48,6 +48,8 @@ void ReadFiles(const Host& host, const Gaps& gaps, v1::NodeSnapshot& out) {
     for (const std::string_view each : Split(log->text, '\n')) {
       std::optional<host::KernelLine> line = host::ParseLogLine(each);
       if (!line) continue;
+      // A file can hold the lines of earlier boots, of devices that were reset since.
+      if (line->text.starts_with("Linux version ")) digest = host::KernelLogDigest();
       if (!line->at && line->since_boot && boot) line->at = *boot + *line->since_boot;
       digest.Add(*line);
     }

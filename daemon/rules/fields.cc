@@ -184,6 +184,13 @@ bool HasFecCounters(const Member& m) {
   }
   return false;
 }
+// A table that was read and is empty is a finding of roce_v2_gid_present.
+bool HasGids(const Member& m) {
+  if (!m.port->port->gids().empty()) return true;
+  const std::string table = PortFile(*m.port, kGidsFile);
+  return std::ranges::none_of(m.snapshot().gaps(),
+                              [&](const v1::Gap& gap) { return Touches(gap, table); });
+}
 // In the order of Field.
 constexpr FieldInfo kInfos[] = {
     {"active RDMA MTU", Input::kRdmaPorts, Absence::kUnknown,
@@ -232,8 +239,7 @@ constexpr FieldInfo kInfos[] = {
      LinkCounterFile},
     {"firmware", Input::kRdmaDevices, Absence::kGapOrSilent,
      DeviceHas<&v1::RdmaDevice::has_firmware>, OfDevice<kFirmwareFile>},
-    {"GIDs", Input::kGids, Absence::kGapOrSilent,
-     [](const Member& m) { return !m.port->port->gids().empty(); }, OfPort<kGidsFile>},
+    {"GIDs", Input::kGids, Absence::kGapOrSilent, HasGids, OfPort<kGidsFile>},
     {"interrupts", Input::kInterrupts, Absence::kOptional,
      FunctionHas<&v1::PciFunction::has_interrupts>, OfFunction<kInterruptsDirectory>},
     {"IPoIB mode", Input::kIpoib, Absence::kOptional, NetdevHas<&v1::NetInterface::has_ipoib_mode>,

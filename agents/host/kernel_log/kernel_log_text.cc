@@ -162,6 +162,15 @@ std::string FindPciAddress(std::string_view text, std::size_t& end) {
   return "";
 }
 
+// "3b:00.0" of "DMAR: [DMA Read] Request device [3b:00.0] fault addr": an address without domain.
+std::string_view FindRequester(std::string_view text) {
+  constexpr std::string_view kBefore = "equest device [";
+  const std::size_t at = text.find(kBefore);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(at + kBefore.size());
+  return rest.substr(0, std::min(rest.find(']'), rest.size()));
+}
+
 bool IsNameOfDevice(std::string_view word) {
   if (word.empty() || word.size() > 64 || !IsLetter(word[0])) return false;
   const bool digit = std::any_of(word.begin(), word.end(), IsDigit);
@@ -297,7 +306,8 @@ void KernelLogDigest::Add(const KernelLine& line) {
   std::string address = FindPciAddress(line.text, after_address);
   if (address.empty()) address = line.pci_address;
   std::string device = FindDevice(line.text, after_address);
-  const std::string key = Format("{}|{}|{}", address, device, KindOf(*pattern, line.text));
+  const std::string key =
+      Format("{}|{}|{}|{}", address, device, FindRequester(line.text), KindOf(*pattern, line.text));
   ++seen_;
   auto found = kinds_.find(key);
   if (found == kinds_.end()) {

@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <utility>
+
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/pcie/pci.h"
+#include "daemon/rules/remedies.h"
 #include "daemon/rules/remedy.h"
 #include "daemon/rules/rule.h"
 #include "proto/timestamps.h"
@@ -64,13 +68,46 @@ bool IsCardJudged(const v1::PciFunction& card) {
          card.driver() == "hfi1";
 }
 
-std::vector<v1::Remedy> FindDevices() {
-  return {Query({.command = "lspci -nnk -d ::0200; lspci -nnk -d ::0207",
-                 .note = "A card that lspci does not show is dead or not seated. A card without "
-                         "'Kernel driver in use' has no driver."}),
-          Query({.command = "dmesg -T | grep -iE 'mlx|bnxt|irdma|ionic|efa|infiniband'",
-                 .note = "Shows why a driver did not register its RDMA device. RDMA modules: "
-                         "mlx5_ib, bnxt_re, irdma, ionic_rdma, efa."})};
+// The RDMA driver beside that of the Ethernet side of a card; empty: none, or not known.
+std::string_view RdmaModuleOf(const v1::PciFunction& card) {
+  constexpr std::pair<std::string_view, std::string_view> kModules[] = {
+      {"bnxt_en", "bnxt_re"}, {"ice", "irdma"},          {"i40e", "irdma"},     {"idpf", "irdma"},
+      {"qede", "qedr"},       {"ionic", "ionic_rdma"},   {"cxgb4", "iw_cxgb4"}, {"mana", "mana_ib"},
+      {"be2net", "ocrdma"},   {"hns3", "hns_roce_hw_v2"}};
+  for (const auto& [driver, module] : kModules)
+    if (card.driver() == driver) return module;
+  return {};
+}
+
+// RDMA drivers of the cards that are not loaded. Only where the list of modules has the driver of
+// the Ethernet side: it may be of another machine, or not readable.
+std::vector<std::string> ModulesNotLoaded(const v1::NodeSnapshot& snapshot) {
+  const auto is_loaded = [&](std::string_view name) {
+    return std::ranges::any_of(snapshot.host().modules(), [&](const v1::KernelModule& module) {
+      return module.name() == name;
+    });
+  };
+  std::vector<std::string> missing;
+  for (const v1::PciFunction& card : snapshot.pci_functions()) {
+    const std::string_view module = IsNetworkAdapter(card) ? RdmaModuleOf(card) : "";
+    if (module.empty() || !is_loaded(card.driver()) || is_loaded(module)) continue;
+    if (std::ranges::find(missing, module) == missing.end()) missing.emplace_back(module);
+  }
+  return missing;
+}
+
+std::vector<v1::Remedy> FindDevices(const std::vector<std::string>& not_loaded) {
+  std::vector<v1::Remedy> remedies;
+  for (const std::string& module : not_loaded) remedies.push_back(LoadModule(module));
+  remedies.push_back(
+      Query({.command = "lspci -nnk -d ::0200; lspci -nnk -d ::0207",
+             .note = "A card that lspci does not show is dead or not seated. A card without "
+                     "'Kernel driver in use' has no driver."}));
+  remedies.push_back(
+      Query({.command = "dmesg -T | grep -iE 'mlx|bnxt|irdma|ionic|efa|infiniband'",
+             .note = "Shows why a driver did not register its RDMA device. RDMA modules: "
+                     "mlx5_ib, bnxt_re, irdma, ionic_rdma, efa."}));
+  return remedies;
 }
 
 void JudgeDevicePresence(const fleet::NodeView& node, Verdicts& out) {
@@ -95,8 +132,12 @@ void JudgeDevicePresence(const fleet::NodeView& node, Verdicts& out) {
     return out.Unknown(SubjectOf(node), Format("RDMA devices could not be read: {}", why),
                        {evidence("not readable: " + why, "rule", true)});
   if (!node.missing_cards.empty()) return;  // fabric_card_present fails.
+  const std::vector<std::string> not_loaded = ModulesNotLoaded(snapshot);
   const std::string with_cards =
-      cards.empty() ? "no RDMA card" : Format("RDMA card {}", Listed(cards));
+      cards.empty() ? "no RDMA card"
+                    : Format("RDMA card {}{}", Listed(cards),
+                             not_loaded.empty() ? std::string()
+                                                : Format(" without module {}", Listed(not_loaded)));
   if (snapshot.gpus().empty())
     return out.Unknown(
         SubjectOf(node),
@@ -105,7 +146,7 @@ void JudgeDevicePresence(const fleet::NodeView& node, Verdicts& out) {
   const std::string basis = Format("{} GPU{}, {}", snapshot.gpus_size(),
                                    snapshot.gpus_size() == 1 ? "" : "s", with_cards);
   out.Fail(SubjectOf(node), Format("no RDMA device, expected at least one ({})", basis),
-           {evidence("none", basis)}, FindDevices());
+           {evidence("none", basis)}, FindDevices(not_loaded));
 }
 
 }  // namespace
@@ -132,7 +173,7 @@ extern const Rule rdma_device_present = {
         "Without an RDMA device, all other rules about RDMA skip the node, and jobs use TCP. The "
         "card fell off the bus, or its driver did not start.",
     .source = "kernel Documentation/ABI/stable/sysfs-class-infiniband",
-    .needs = {Input::kRdmaDevices, Input::kPciFunctions, Input::kGpus},
+    .needs = {Input::kRdmaDevices, Input::kPciFunctions, Input::kGpus, Input::kRdmaStack},
     .profile = {v1::Expectations::kFabricPortsFieldNumber},
     .fix = "lspci, dmesg; load the RDMA module of the card",
     .evaluate_node = JudgeDevicePresence,

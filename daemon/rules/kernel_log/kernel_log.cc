@@ -49,7 +49,8 @@ std::vector<v1::Remedy> ResetFirmware(const LogPlace& place) {
 
 constexpr LogFault kFirmwareFault = {.topic = LogTopic::kFirmware,
                                      .what = "NIC firmware reported a health failure",
-                                     .remedies = ResetFirmware};
+                                     .remedies = ResetFirmware,
+                                     .recovered_by = LogTopic::kRecovered};
 
 std::vector<v1::Remedy> ResetGpu(const LogPlace& place) {
   constexpr std::string_view kNote =
@@ -68,7 +69,8 @@ std::vector<v1::Remedy> ResetGpu(const LogPlace& place) {
 constexpr LogFault kGpu = {.topic = LogTopic::kGpu,
                            .what = "RDMA cannot reach the memory of a GPU that failed",
                            .remedies = ResetGpu,
-                           .with = LogTopic::kPcie};
+                           .with = LogTopic::kPcie,
+                           .recovered_by = LogTopic::kRecovered};
 
 std::vector<v1::Remedy> BootCold(const LogPlace& place) {
   return {ShowHealth(place,
@@ -78,7 +80,8 @@ std::vector<v1::Remedy> BootCold(const LogPlace& place) {
 
 constexpr LogFault kTimeouts = {.topic = LogTopic::kCommandTimeout,
                                 .what = "commands to the NIC's firmware timed out",
-                                .remedies = BootCold};
+                                .remedies = BootCold,
+                                .recovered_by = LogTopic::kRecovered};
 
 std::vector<v1::Remedy> CheckCooling(const LogPlace& place) {
   constexpr std::string_view kAir = "Check fans, blanking panels and airflow.";
@@ -98,7 +101,8 @@ std::vector<v1::Remedy> CheckCooling(const LogPlace& place) {
 
 constexpr LogFault kTemperature = {.topic = LogTopic::kTooHot,
                                    .what = "a NIC or its module was too hot",
-                                   .remedies = CheckCooling};
+                                   .remedies = CheckCooling,
+                                   .recovered_by = LogTopic::kCooled};
 
 std::vector<v1::Remedy> ResetLinks(const LogPlace&) {
   return {Query({.command = "nvidia-smi nvlink -s; systemctl status nvidia-fabricmanager",
@@ -148,7 +152,45 @@ constexpr LogFault kPcie = {.topic = LogTopic::kPcie,
                             .what = "fatal PCIe errors, or too little power in the slot",
                             .remedies = CheckSlot,
                             .applies = IsPowerMissing,
-                            .left_to = LogTopic::kGpu};
+                            .left_to = LogTopic::kGpu,
+                            .recovered_by = LogTopic::kRecovered};
+
+bool HasPart(const v1::KernelLogLine& line, std::string_view part) {
+  return line.text().find(part) != std::string::npos;
+}
+
+// Requests that a device does not support, as at boot, or that ACS blocks, lose no data of RDMA.
+// The lines that name the kind come after the error.
+bool IsDataLost(const fleet::NodeView& node, const v1::KernelLogLine& error) {
+  constexpr std::string_view kMinor[] = {"] UnsupReq", "] ACSViol"};
+  constexpr std::string_view kLost[] = {"] CmpltTO", "] CmpltAbrt", "] UnxCmplt", "] MalfTLP",
+                                        "] RxOF",    "] FCP",       "] DLP",      "] ECRC",
+                                        "] TLP ",    "] Uncorr",    "] Poison"};
+  bool minor = false;
+  const std::string_view card = NamedCard(node, error);
+  for (const v1::KernelLogLine& line : node.node->snapshot.kernel_log()) {
+    if (NamedCard(node, line) != card) continue;
+    if (IsAbout(line, LogTopic::kGpu)) return false;  // log_gpu_reachable reports the GPU.
+    if (line.category() != "pcie") continue;
+    const auto has = [&](std::string_view part) { return HasPart(line, part); };
+    if (std::ranges::any_of(kLost, has)) return true;
+    minor = minor || std::ranges::any_of(kMinor, has);
+  }
+  return !minor;
+}
+
+constexpr LogFault kPcieNonfatal = {.topic = LogTopic::kPcieNonfatal,
+                                    .what = "uncorrectable PCIe errors, not fatal",
+                                    .remedies = CheckSlot,
+                                    .applies = IsDataLost,
+                                    .left_to = LogTopic::kPcie,
+                                    .recovered_by = LogTopic::kRecovered,
+                                    .severity = v1::SEVERITY_WARNING};
+
+void JudgePcie(const fleet::NodeView& node, Verdicts& out) {
+  JudgeLog(node, kPcie, out);
+  JudgeLog(node, kPcieNonfatal, out);
+}
 
 std::vector<v1::Remedy> InstallModules(const LogPlace&) {
   return {Query({.command = "dkms status; modinfo -n ib_core mlx5_core nvidia_peermem",
@@ -159,10 +201,20 @@ std::vector<v1::Remedy> InstallModules(const LogPlace&) {
                  "operator, set driver.rdma.useHostMofed if OFED is installed on the host.")};
 }
 
+// Another build of the module may have been loaded since.
+bool IsModuleMissing(const fleet::NodeView& node, const v1::KernelLogLine& line) {
+  std::string name = line.text().substr(0, line.text().find(':'));
+  std::ranges::replace(name, '-', '_');
+  return std::ranges::none_of(
+      node.node->snapshot.host().modules(),
+      [&](const v1::KernelModule& module) { return module.name() == name; });
+}
+
 constexpr LogFault kModules = {
     .topic = LogTopic::kRefusedModule,
     .what = "the kernel refused a module that was built against another RDMA stack",
-    .remedies = InstallModules};
+    .remedies = InstallModules,
+    .applies = IsModuleMissing};
 
 }  // namespace
 
@@ -249,19 +301,23 @@ extern const Rule log_no_iommu_faults = {
 
 extern const Rule log_no_pcie_faults = {
     .id = "log_no_pcie_faults",
-    .title = "The kernel has logged no fatal PCIe error and no lack of slot power in the last day",
+    .title =
+        "The kernel has logged no uncorrectable PCIe error and no lack of slot power in the last "
+        "day",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_DEVICE,
     .why =
-        "A fatal error resets the device: all connections on it break. A card without enough power "
-        "switches its ports off or runs below its rate.",
+        "A fatal error resets the device: all connections on it break. Another uncorrectable error "
+        "loses the data of one request: a warning. Not judged: requests that a device does not "
+        "support, and those that ACS blocks. A card without enough power switches its ports off or "
+        "runs below its rate.",
     .source =
         "kernel drivers/pci/pcie/aer.c; drivers/net/ethernet/mellanox/mlx5/core/events.c (port "
         "module and power events)",
     .needs = {Input::kKernelLog},
     .reads = {{.field = Field::kKernelLog}},
     .fix = "reseat the card; power of the slot",
-    .evaluate_node = Judge<kPcie>,
+    .evaluate_node = JudgePcie,
 };
 
 extern const Rule log_no_overtemperature = {

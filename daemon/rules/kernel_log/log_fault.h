@@ -1,6 +1,7 @@
 // Rule kind of this folder: lines of the kernel log that mean a fault.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/rules/kernel_log/log_lines.h"
+#include "daemon/rules/kernel_log/log_place.h"
 #include "daemon/rules/rule.h"
 #include "fabric/v1/finding.pb.h"
 
@@ -30,27 +32,24 @@ struct LogFault {
   LogTopic with = LogTopic::kNone;
   // The rule skips cards with lines of this topic: another rule reports them.
   LogTopic left_to = LogTopic::kNone;
+  // Lines of this topic about the same card, after the fault, mean that it has recovered. The
+  // finding says so, and is a warning.
+  LogTopic recovered_by = LogTopic::kNone;
+  v1::Severity severity = v1::SEVERITY_UNSPECIFIED;  // If not that of the rule
 };
 
+// In seconds: when the snapshot was taken; of a capture, its last dated line.
+std::int64_t LogReferenceTime(const v1::NodeSnapshot& snapshot);
 // Written in the last day before the snapshot. A capture may be read years later: there, in the
 // last day before its last dated line, and lines without a date count.
 bool IsRecent(const v1::NodeSnapshot& snapshot, const v1::KernelLogLine& line);
-// The port on the card that the line names; nullptr if there is none or it is unknown.
-const fleet::PortView* PortOf(const fleet::NodeView& node, const v1::KernelLogLine& line);
 // Lines by what they name. Both functions of a card log the same line, by address or by name.
 using LinesByPlace = std::map<std::string, std::vector<const v1::KernelLogLine*>>;
 void AddByPlace(const fleet::NodeView& node, const v1::KernelLogLine& line, LinesByPlace& lines);
-// "mlx5_1 (0000:18:00.0)"; empty if the line names nothing.
-std::string WhereOf(const fleet::NodeView& node, const v1::KernelLogLine& line);
 std::vector<v1::Evidence> LogEvidence(const fleet::NodeView& node,
                                       const std::vector<const v1::KernelLogLine*>& lines);
-// True if no port of the card that the line names is up.
-bool HasNoLink(const fleet::NodeView& node, const v1::KernelLogLine& line);
-// True if the line names a card with RDMA ports.
-bool IsOfRdmaCard(const fleet::NodeView& node, const v1::KernelLogLine& line);
-
-// One finding for each device that lines of the last day name. A node with a log and without such
-// lines passes.
+// One finding for each device that lines of the last day name; UNKNOWN for devices that are not of
+// the fabric. A node with a log and without such lines passes.
 void JudgeLog(const fleet::NodeView& node, const LogFault& fault, Verdicts& out);
 
 }  // namespace fabric::rules

@@ -17,13 +17,18 @@ struct LogRow {
 
 // The words ", Fatal" do not match "Non-fatal". Rows with fewer words come after those with more.
 constexpr LogRow kRows[] = {
-    {"bnxt", "has gone below", Topic::kHarmless},
+    {"bnxt", "has gone below", Topic::kCooled},
+    {"mlx5", "health recovery succeeded", Topic::kRecovered},
+    {"pcie", "device recovery successful", Topic::kRecovered},
+    {"ionic", "FW Up: ", Topic::kRecovered},
+    {"ionic", "FW heartbeat restored", Topic::kRecovered},
+    {"ena", "reset completed successfully", Topic::kRecovered},
+    {"amdgpu", "GPU reset", Topic::kRecovered, "succe"},
     {"bnxt", "Solicited firmware reset", Topic::kHarmless},
     {"bnxt", "Error recovery info", Topic::kHarmless},
     {"bnxt", "Device requests max timeout", Topic::kHarmless},
     {"mlx5", "CQE on ", Topic::kHarmless},  // A queue of Ethernet, which the driver recovers
     {"mlx5", "failed to query module num", Topic::kHarmless},
-    {"mlx5", "health recovery succeeded", Topic::kHarmless},
     {"ionic", "retrying", Topic::kHarmless},
     {"ib_core", "cma_listen_on_dev", Topic::kHarmless},
     {"", "dump_cqe", Topic::kHarmless},  // Of a program. transport_retries and others count them.
@@ -47,6 +52,7 @@ constexpr LogRow kRows[] = {
     {"bnxt", "module detected on port", Topic::kLinkModule},
     {"bnxt", "module is shutdown", Topic::kLinkModule},
     {"", "unsupported module", Topic::kLinkModule},
+    {"cxgb4", "port module inserted", Topic::kLinkModule, "un"},
     {"", "unsupported SFP", Topic::kLinkModule},
     {"ice", "module is incompatible", Topic::kLinkModule},
     {"ice", "power requirements exceed", Topic::kLinkModule},
@@ -64,6 +70,10 @@ constexpr LogRow kRows[] = {
     {"bnxt", "bandoning msg", Topic::kCommandTimeout},
     {"bnxt", "FW STALL Detected", Topic::kCommandTimeout},
     {"", "CQP timed out", Topic::kCommandTimeout},
+    {"cxgb4", "timed out", Topic::kCommandTimeout, "in mailbox"},
+    {"bnxt", "send failed", Topic::kCommandTimeout, "cmdq["},
+    {"erdma", "timeout", Topic::kCommandTimeout},
+    {"mana", " HWC: -", Topic::kStart, "Failed to "},
     {"", "admin command timed out", Topic::kCommandTimeout},
     {"ionic", ") timeout after ", Topic::kCommandTimeout},
     {"ionic", ") failed: TIMEOUT", Topic::kCommandTimeout},
@@ -88,6 +98,8 @@ constexpr LogRow kRows[] = {
     {"", "after FLR; giving up", Topic::kPcie},
     {"pcie", "Uncorrected (Fatal)", Topic::kPcie},
     {"pcie", "Uncorrectable (Fatal)", Topic::kPcie},
+    {"pcie", "Uncorrected (Non-Fatal)", Topic::kPcieNonfatal},
+    {"pcie", "Uncorrectable (Non-Fatal)", Topic::kPcieNonfatal},
     {"pcie", "device recovery failed", Topic::kPcie},
     {"pcie", "DPC: containment event", Topic::kPcie},
     {"pcie", "retraining failed", Topic::kPcie},
@@ -169,7 +181,12 @@ constexpr LogRow kRows[] = {
     {"", "Keep alive watchdog timeout", Topic::kFirmware},
     {"", "Device isn't ready", Topic::kFirmware},
     {"", "indication didn't turn", Topic::kFirmware},
-    {"cxgb4", "firmware reports error", Topic::kFirmware},
+    {"cxgb4", "irmware reports ", Topic::kFirmware},
+    {"cxgb4", "encountered fatal error", Topic::kFirmware},
+    {"qed", "MFW failed to respond", Topic::kCommandTimeout},
+    {"qed", "MFW is not responsive", Topic::kFirmware},
+    {"qed", "HW attention", Topic::kFirmware},
+    {"mlx5", "FW did not return all pages", Topic::kFirmware},
     {"hfi1", "DC8051 access timed out", Topic::kFirmware},
 
     {"watchdog", "(mlx5_core)", Topic::kTransmit},
@@ -191,6 +208,9 @@ constexpr LogRow kRows[] = {
     {"mlx5", "failed, status ", Topic::kHarmless},  // A command that this firmware does not support
     {"bnxt", "nable to reserve ", Topic::kResources},
     {"bnxt", "_alloc", Topic::kResources, "err:4"},
+    {"ib_core", "Failed to add GID: 0xfffffff4", Topic::kResources},  // ENOMEM
+    {"ib_core", "Failed to add GID: 0xffffffe4", Topic::kResources},  // ENOSPC
+    {"ib_core", "unable to add gid", Topic::kResources, "error=-28"},
     {"", "max exceeded", Topic::kResources},
     {"bnxt", "_alloc", Topic::kResources, "ffffffe4"},
     {"", "Max CQs", Topic::kResources, "exceeded"},
@@ -210,6 +230,7 @@ constexpr LogRow kRows[] = {
 
     // Xids after which RDMA cannot reach the memory of the GPU, or not its former content. Others
     // end a program, or are contained.
+    {"xid", "): 38,", Topic::kGpu},   // Firmware error
     {"xid", "): 48,", Topic::kGpu},   // Double-bit error
     {"xid", "): 62,", Topic::kGpu},   // Firmware of the power management stopped
     {"xid", "): 64,", Topic::kGpu},   // Faulty memory could not be replaced
@@ -225,8 +246,11 @@ constexpr LogRow kRows[] = {
     {"nvidia", "fallen off the bus", Topic::kGpu},
     {"nvidia", "GPU lost from the bus", Topic::kGpu},
     {"nvidia", "RmInitAdapter failed", Topic::kGpu},
+    {"nvidia", "necessary power cables", Topic::kGpu},
     {"amdgpu", "GPU reset begin", Topic::kGpu},
     {"amdgpu", "reset failed", Topic::kGpu},
+    {"amdgpu", "GPU reset(", Topic::kGpu, "failed"},
+    {"amdgpu", "poison is consumed", Topic::kGpu},
     {"amdgpu", "ncorrectable hardware error", Topic::kGpu},
     {"amdgpu", " timeout, signaled seq", Topic::kGpu},
 
@@ -248,6 +272,8 @@ constexpr LogRow kRows[] = {
     {"", "Unknown symbol", Topic::kRefusedModule},
 
     {"net", "", Topic::kNet},
+    {"host", "emory cgroup out of memory", Topic::kHarmless},  // The limit of a job or container
+    {"host", "traps: ", Topic::kHarmless},                     // The fault of a program
     {"host", "", Topic::kHost},
 };
 

@@ -12,6 +12,7 @@ enum class LogTopic : std::uint8_t {
   kNone,      // No row of the table
   kHarmless,  // Occurs on healthy nodes, or another rule judges the state that it reports
   kTooHot,
+  kCooled,
   kLinkModule,      // Module or cable of a port
   kCommandTimeout,  // Firmware did not answer a command
   kFirmware,        // Firmware or device failed
@@ -20,6 +21,7 @@ enum class LogTopic : std::uint8_t {
   kTransmit,   // A queue of a NIC stopped
   kResources,  // No more queue pairs, keys, rings or vectors
   kPcie,
+  kPcieNonfatal,  // Uncorrectable; the link stays up
   kIommu,
   kGpu,
   kGpuVersion,  // The GPU driver refused a library
@@ -28,6 +30,7 @@ enum class LogTopic : std::uint8_t {
   kRefusedModule,
   kHost,
   kNet,
+  kRecovered,  // The device works again
 };
 
 // The first row that fits counts.

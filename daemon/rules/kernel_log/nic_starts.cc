@@ -22,9 +22,19 @@ std::vector<v1::Remedy> InstallPackage(const LogPlace& place) {
           Advice(std::string(kNext))};
 }
 
+// A later attempt may have succeeded.
+bool HasNoDevice(const fleet::NodeView& node, const v1::KernelLogLine& line) {
+  const auto& devices = node.node->snapshot.rdma_devices();
+  return !line.has_pci_address() ||
+         std::none_of(devices.begin(), devices.end(), [&](const v1::RdmaDevice& device) {
+           return device.pci_address() == line.pci_address();
+         });
+}
+
 constexpr LogFault kSafeMode = {.topic = LogTopic::kSafeMode,
                                 .what = "a NIC runs in safe mode, without RDMA",
                                 .remedies = InstallPackage,
+                                .applies = HasNoDevice,
                                 .without_ports = true};
 
 std::vector<v1::Remedy> FindReason(const LogPlace& place) {
@@ -36,15 +46,6 @@ std::vector<v1::Remedy> FindReason(const LogPlace& place) {
                      "answer on PCIe."}),
       Advice("Drain the node and do a cold boot. If the driver still cannot start the card, "
              "install the driver for this kernel, and the firmware for this driver.")};
-}
-
-// A later attempt may have succeeded.
-bool HasNoDevice(const fleet::NodeView& node, const v1::KernelLogLine& line) {
-  const auto& devices = node.node->snapshot.rdma_devices();
-  return !line.has_pci_address() ||
-         std::none_of(devices.begin(), devices.end(), [&](const v1::RdmaDevice& device) {
-           return device.pci_address() == line.pci_address();
-         });
 }
 
 constexpr LogFault kFailedStart = {.topic = LogTopic::kStart,

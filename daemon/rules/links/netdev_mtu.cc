@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
@@ -7,6 +9,7 @@
 #include "daemon/rules/rule.h"
 #include "daemon/rules/siblings.h"
 #include "proto/ports.h"
+#include "proto/routes.h"
 
 namespace fabric::rules {
 namespace {
@@ -97,17 +100,40 @@ constexpr Sibling kMtuOfCards = {
 
 // vlan_mtu_not_below_lower
 
-// The VLAN of the GID that jobs use. Other VLANs, for storage or management, may have any MTU.
-const v1::NetInterface* VlanOf(const PortView& port) {
-  const v1::Gid* const gid = fleet::UsableGid(*port.device, *port.port);
-  if (gid == nullptr || gid->netdev().empty() || gid->netdev() == port.port->netdev())
-    return nullptr;
-  const v1::NetInterface* const netdev = FindNetdev(port.node->snapshot, gid->netdev());
-  return netdev != nullptr && netdev->has_vlan() ? netdev : nullptr;
+// In the main table: others have default routes of rails.
+bool CarriesDefaultRoute(const v1::NodeSnapshot& snapshot, const std::string& netdev) {
+  constexpr std::uint32_t kMainTable = 254;
+  return std::ranges::any_of(snapshot.ip_routes(), [&](const v1::IpRoute& route) {
+    return route.netdev() == netdev && route.destination().ends_with("/0") &&
+           (!route.has_table() || route.table() == kMainTable);
+  });
+}
+
+// VLANs that carry RDMA of the port: those of its routable GIDs. A captured tree may not say that a
+// netdev over the port is a VLAN. The VLAN of the default route is for management.
+std::vector<const v1::NetInterface*> VlansOf(const PortView& port) {
+  const v1::NodeSnapshot& snapshot = port.node->snapshot;
+  std::vector<const v1::NetInterface*> vlans;
+  for (const v1::Gid& gid : port.port->gids()) {
+    const std::string& name = gid.netdev();
+    if (gid.type() != v1::GID_TYPE_ROCE_V2 || gid.link_local() || name == port.port->netdev())
+      continue;
+    const v1::NetInterface* const netdev = name.empty() ? nullptr : FindNetdev(snapshot, name);
+    if (netdev == nullptr || netdev->has_bond() || CarriesDefaultRoute(snapshot, name)) continue;
+    if (!netdev->has_vlan() && !IsOrIsAbove(snapshot, port.port->netdev(), name)) continue;
+    if (std::ranges::find(vlans, netdev) == vlans.end()) vlans.push_back(netdev);
+  }
+  return vlans;
 }
 
 bool IsOverVlan(const Member& member) {
-  return IsRoceInUse(member) && VlanOf(*member.port) != nullptr;
+  return IsRoceInUse(member) && !VlansOf(*member.port).empty();
+}
+
+// Jobs choose the first GID that is routable.
+bool IsOfJobs(const PortView& port, const v1::NetInterface& vlan) {
+  const v1::Gid* const gid = fleet::UsableGid(*port.device, *port.port);
+  return gid != nullptr && gid->netdev() == vlan.name();
 }
 
 void FailVlan(const PortView& port, const v1::NetInterface& vlan, Verdicts& out) {
@@ -119,18 +145,19 @@ void FailVlan(const PortView& port, const v1::NetInterface& vlan, Verdicts& out)
                                     .seen = Format("{}", vlan.mtu_bytes()),
                                     .source = Format("sys/class/net/{}/mtu", vlan.name()),
                                     .basis = "MTU of " + port.netdev->name()})},
-           {SetMtu(vlan, port.netdev->mtu_bytes())});
+           {SetMtu(vlan, port.netdev->mtu_bytes())}, IsOfJobs(port, vlan) ? "" : vlan.name());
 }
 
 void JudgeVlans(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
     if (!port.rail || !IsRoce(port) || !NetdevMtu(port)) continue;
-    const v1::NetInterface* const vlan = VlanOf(port);
-    if (vlan == nullptr || !vlan->has_mtu_bytes()) continue;
-    if (RdmaMtuWithin(vlan->mtu_bytes()) < RdmaMtuWithin(port.netdev->mtu_bytes()))
-      FailVlan(port, *vlan, out);
-    else
-      out.Pass();
+    for (const v1::NetInterface* const vlan : VlansOf(port)) {
+      if (!vlan->has_mtu_bytes()) continue;
+      if (RdmaMtuWithin(vlan->mtu_bytes()) < RdmaMtuWithin(port.netdev->mtu_bytes()))
+        FailVlan(port, *vlan, out);
+      else
+        out.Pass();
+    }
   }
 }
 

@@ -108,7 +108,7 @@ constexpr WriterCase kWriterCases[] = {
     {"ionic 0000:06:00.0: FW heartbeat stalled at 4512", "ionic"},
     {"ionic 0000:06:00.0: FW Down: Stopping LIFs", "ionic"},
     {"ionic 0000:06:00.0: Surprise FW stop, stopping queues", "ionic"},
-    {"ionic 0000:06:00.0: FW Up: LIFs restarted", ""},
+    {"ionic 0000:06:00.0: FW Up: LIFs restarted", "ionic"},
     {"ena 0000:00:05.0 ens5: Keep alive watchdog timeout.", "ena"},
     {"ena 0000:00:05.0: ENA device version: 0.10", ""},
     {"hns3 0000:bd:00.2: AEQ overflow!", "hns"},
@@ -176,6 +176,14 @@ TEST(KernelLogDigest, NamesTheDeviceOfTheLine) {
       ElementsAre("1 mlx5 [0000:17:00.0] [ens1f0np0]", "1 ib_core [] [mlx5_0]",
                   "1 mlx5 [0000:17:00.0] [mlx5_3]", "1 mlx5 [] [mlx5_0]", "1 bond [] [ens1f0np0]",
                   "1 mlx5 [0000:17:00.0] []", "1 xid [0000:1b:00.0] []"));
+}
+
+TEST(KernelLogDigest, EachDeviceThatTheIommuRefusesIsAKindOfItsOwn) {
+  KernelLogDigest digest;
+  for (const char* device : {"3b:00.0", "17:00.0", "3b:00.0"})
+    digest.Add({.text = std::string("DMAR: [DMA Read] Request device [") + device +
+                        "] fault addr 0xfffe0000"});
+  EXPECT_THAT(digest.Entries(), SizeIs(2));
 }
 
 TEST(KernelLogDigest, EachXidIsAKindOfItsOwn) {

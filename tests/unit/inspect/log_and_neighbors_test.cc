@@ -31,6 +31,17 @@ TEST(KernelLog, OfACaptureIsReadFromItsFile) {
   EXPECT_THAT(GapsOf(snapshot, "kernel_log"), IsEmpty());
 }
 
+TEST(KernelLog, OfACaptureIsThatOfItsLastBoot) {
+  SmallNode node;
+  node.File("var/log/kern.log",
+            "Nov 28 10:00:00 n1 kernel: [ 5.500000] mlx5_core 0000:3b:00.0: error of before\n"
+            "Nov 28 10:05:00 n1 kernel: [ 0.000000] Linux version 6.1.0 (gcc)\n"
+            "Nov 28 10:05:05 n1 kernel: [ 5.500000] mlx5_core 0000:3b:00.0: failure of now\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  ASSERT_EQ(snapshot.kernel_log_size(), 1);
+  EXPECT_THAT(snapshot.kernel_log(0).text(), HasSubstr("of now"));
+}
+
 TEST(KernelLog, HasNoTimesWhereNobodyKnowsWhenTheMachineWasBooted) {
   SmallNode node;
   node.File("dmesg.txt", "[    5.500000] mlx5_core 0000:3b:00.0: error\n");

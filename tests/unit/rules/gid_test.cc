@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Nodes;
 using ::testing::Not;
@@ -28,6 +29,15 @@ TEST(RoceV2GidPresent, FailsWithOnlyRoceV1) {
   auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
   for (auto& gid : *testing::PortOf(nodes[0], 0).mutable_gids()) gid.set_type(v1::GID_TYPE_ROCE_V1);
   EXPECT_EQ(TheFailure(nodes).title(), "RoCE v2 GIDs: none, expected one with a routable address");
+}
+
+TEST(RoceV2GidPresent, AnEmptyTableIsOneFinding) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
+  testing::PortOf(nodes[0], 0).clear_gids();
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "RoCE v2 GIDs: no GID at all, expected one with a routable address");
+  for (const std::string& unknown : Unknowns(nodes)) EXPECT_THAT(unknown, Not(HasSubstr("gid")));
+  EXPECT_THAT(Unknowns(nodes), Not(Contains(HasSubstr("roce_vlan_equal_on_rail"))));
 }
 
 TEST(RoceV2GidPresent, SkipsCardsWithoutRoceV2) {

@@ -57,10 +57,6 @@ constexpr FaultCase kFaultCases[] = {
      "log_firmware_healthy n1/mlx5_1"},
     {"efa", "efa 0000:18:00.0 rdmap24s0: Wait for completion (polling) timeout",
      "log_no_command_timeouts n1/mlx5_1"},
-    {"ice",
-     "ice 0000:18:00.0: The DDP package file was not found or could not be read. Entering Safe "
-     "Mode",
-     "log_nic_starts_completely n1/mlx5_1"},
     {"ice", "ice 0000:18:00.0 rocep24s0: HMC Error", "log_firmware_healthy n1/mlx5_1"},
     {"irdma", "irdma 0000:18:00.0 rocep24s0: critical PE Error, GLPE_CRITERR=0x0001024c",
      "log_firmware_healthy n1/mlx5_1"},

@@ -73,7 +73,7 @@ struct SilentLine {
 };
 constexpr SilentLine kSilentLines[] = {
     {"available PCIe bandwidth, limited by", "pcie_bandwidth_covers_port judges the link"},
-    {"Non-Fatal", "pcie_link_without_errors judges the counters"},
+    {"[21] ACSViol", "acs_off_between_gpu_and_nic judges the bridge"},
     {"Correctable error", "pcie_link_without_errors judges the counters"},
     {"Corrected error", "pcie_link_without_errors judges the counters"},
     {"can't recover", "another line has the error"},

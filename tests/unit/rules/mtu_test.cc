@@ -194,5 +194,25 @@ TEST(VlanMtu, JudgesTheVlanOfRdma) {
   EXPECT_EQ(finding.title(), "MTU of rail0.100 1500, expected 9000 as of rail0");
 }
 
+TEST(VlanMtu, JudgesEveryVlanWithAGidExceptThatOfTheDefaultRoute) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
+  v1::NetInterface& vlan = *nodes[0].add_net_interfaces();
+  vlan.set_name("rail0.200");
+  vlan.mutable_vlan()->set_id(200);
+  vlan.mutable_vlan()->set_lower("rail0");
+  vlan.set_mtu_bytes(1500);
+  v1::Gid& gid = *PortOf(nodes[0], 0).add_gids();
+  gid.set_index(9);
+  gid.set_gid("::ffff:10.20.0.1");
+  gid.set_ipv4("10.20.0.1");
+  gid.set_type(v1::GID_TYPE_ROCE_V2);
+  gid.set_netdev("rail0.200");
+  EXPECT_THAT(Failures(nodes), ElementsAre("vlan_mtu_not_below_lower n1/mlx5_0/1"));
+  v1::IpRoute& route = *nodes[0].add_ip_routes();
+  route.set_destination("0.0.0.0/0");
+  route.set_netdev("rail0.200");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
 }  // namespace
 }  // namespace fabric::rules

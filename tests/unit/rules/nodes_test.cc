@@ -104,6 +104,22 @@ TEST(RdmaDevicePresent, FailsForANodeWithGpusUnlessItsCardIsJudged) {
   EXPECT_THAT(Failures(nodes), ElementsAre("rdma_card_has_driver n1"));
 }
 
+TEST(RdmaDevicePresent, NamesTheModuleThatIsNotLoaded) {
+  auto nodes = Nodes(1, testing::RoceNode);
+  RemoveDevices(nodes[0]);
+  nodes[0].clear_pci_functions();
+  v1::PciFunction& card = *nodes[0].add_pci_functions();
+  card.set_address("0000:17:00.0");
+  card.set_class_code("020000");
+  card.set_driver("bnxt_en");
+  nodes[0].mutable_host()->add_modules()->set_name("bnxt_en");
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_THAT(finding.title(), HasSubstr("RDMA card 0000:17:00.0 without module bnxt_re"));
+  EXPECT_THAT(finding.remedies(0).command(), HasSubstr("modprobe bnxt_re"));
+  nodes[0].mutable_host()->add_modules()->set_name("bnxt_re");
+  EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("(1 GPU, RDMA card 0000:17:00.0)"));
+}
+
 TEST(RdmaDevicePresent, LeavesTheNumberOfAProfileToItsRule) {
   auto nodes = Nodes(1, testing::RoceNode);
   RemoveDevices(nodes[0]);

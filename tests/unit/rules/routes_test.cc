@@ -180,6 +180,7 @@ TEST(GidNetdev, FailsForANetdevThatIsNotOverThePort) {
   EXPECT_EQ(TheFailure(nodes).title(),
             "GID 4 (10.10.0.1) belongs to eth0, expected rail0 or a netdev over it");
   NetdevOf(nodes[0], 0).add_uppers("eth0");
+  for (v1::NetInterface& netdev : *nodes[0].mutable_net_interfaces()) netdev.set_mtu_bytes(9000);
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
