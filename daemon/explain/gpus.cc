@@ -31,7 +31,7 @@ constexpr Message kGpusMessages[] = {
      .causes = {kGpuFailed}},
     {.id = "xid_gsp",
      .needle = "NVRM: Xid",
-     .pattern = R"(NVRM: Xid \(PCI:(?P<hca>[0-9A-Fa-f:.]+)\): (?:61|62|109|119|120)\b)",
+     .pattern = R"(NVRM: Xid \(PCI:(?P<hca>[0-9A-Fa-f:.]+)\): (?:38|61|62|109|119|120|143)\b)",
      .role = Role::kCause,
      .title = "a GPU's firmware does not respond",
      .meaning = "Its rank hangs.",
@@ -60,7 +60,8 @@ constexpr Message kGpusMessages[] = {
     {.id = "gpu_lost",
      .needle = "NVRM: ",
      .pattern = R"(NVRM: (?:GPU lost from the bus|.*(?P<hca>[0-9a-f]{4}:[0-9a-f:.]+)\S* .*)"
-                R"((?:fallen off the bus|RmInitAdapter failed)|.*RmInitAdapter failed))",
+                R"((?:fallen off the bus|RmInitAdapter failed|necessary power cables)|)"
+                R"(.*RmInitAdapter failed))",
      .role = Role::kCause,
      .title = "a GPU does not respond",
      .meaning = "The driver cannot reach or start it.",
@@ -138,6 +139,14 @@ constexpr Message kGpusMessages[] = {
      .title = "CUDA: the NVSwitch fabric is not initialized",
      .meaning = "nvidia-fabricmanager does not run, or has not finished.",
      .causes = {kNvlink}},
+    {.id = "amd_peer_direct",
+     .needle = "PeerDirect",
+     .pattern = R"((?:amdkfd|kfd|amdgpu)\b.*PeerDirect interface was not detected)",
+     .role = Role::kNotice,
+     .title = "the AMD driver found no RDMA stack with peer memory",
+     .meaning =
+         "GPUDirect RDMA needs it, or dma-buf. The driver looks again when a program starts.",
+     .causes = {kPeermemAmd, kPeermemNotRegistered}},
     {.id = "amdgpu_fault",
      .needle = "amdgpu",
      .pattern = R"(amdgpu (?P<hca>[0-9a-f:.]+): (?:amdgpu: )?(?:.*page fault|)"
@@ -150,7 +159,7 @@ constexpr Message kGpusMessages[] = {
      .needle = "amdgpu",
      .pattern = R"(amdgpu (?P<hca>[0-9a-f:.]+): (?:amdgpu: )?(?:GPU reset begin|)"
                 R"(.*uncorrectable hardware error|.*Fatal error during GPU init|)"
-                R"(.*ring \S+ timeout))",
+                R"(.*ring \S+ timeout|RAS: poison is consumed|GPU reset\(\d+\) failed))",
      .role = Role::kCause,
      .title = "a GPU failed and is reset",
      .meaning = "Its ranks die, and every peer sees retries exceeded.",

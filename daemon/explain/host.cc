@@ -10,9 +10,16 @@ using enum Cause;
 
 constexpr Message kHostMessages[] = {
     {.id = "cpu_stalled",
-     .needle = "PU",
-     .pattern = R"(BUG: soft lockup - CPU#\d+ stuck|Watchdog detected hard LOCKUP|)"
+     .needle = "CPU",
+     .pattern = R"(BUG: soft lockup - CPU#\d+ stuck|)"
                 R"(self-detected stall on CPU|detected stalls on CPUs/tasks)",
+     .role = Role::kCause,
+     .title = "a CPU of the host stalled",
+     .meaning = "Programs on it do not answer, and their peers report retries exceeded.",
+     .causes = {kHost, kFirmware, kPcie}},
+    {.id = "cpu_locked",
+     .needle = "hard LOCKUP",
+     .pattern = R"(Watchdog detected hard LOCKUP)",
      .role = Role::kCause,
      .title = "a CPU of the host stalled",
      .meaning = "Programs on it do not answer, and their peers report retries exceeded.",
@@ -33,6 +40,15 @@ constexpr Message kHostMessages[] = {
     {.id = "machine_check",
      .needle = "Machine Check Exception",
      .pattern = R"(Machine Check Exception)",
+     .role = Role::kCause,
+     .title = "the host had an uncorrected hardware error",
+     .meaning = "Processes of the node die, or the node stops.",
+     .causes = {kHost, kPeerGone}},
+    // Bit 61 of the status: not corrected.
+    {.id = "machine_check_bank",
+     .needle = "Machine Check: ",
+     .pattern =
+         R"(\[Hardware Error\]: CPU \d+: Machine Check: \d+ Bank \d+: [abefABEF][0-9a-f]{15})",
      .role = Role::kCause,
      .title = "the host had an uncorrected hardware error",
      .meaning = "Processes of the node die, or the node stops.",
@@ -103,8 +119,10 @@ constexpr Message kHostMessages[] = {
      .meaning = "All that used it fails until the device is reset.",
      .causes = {kFirmware, kPcie}},
     {.id = "mana_channel",
-     .needle = "HWC: ",
-     .pattern = R"(mana (?P<hca>[0-9a-f:.]+): .*HWC: (?:Request timed out|Failed hw_channel req))",
+     .needle = "HWC",
+     .pattern =
+         R"(mana (?P<hca>[0-9a-f:.]+): .*(?:HWC: (?:Request timed out|Failed hw_channel req)|)"
+         R"(Failed to (?:establish|initialize|test) HWC))",
      .role = Role::kCause,
      .title = "the HCA's firmware does not respond",
      .meaning = "A command of the driver was not answered.",

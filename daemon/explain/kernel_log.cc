@@ -104,14 +104,11 @@ constexpr Message kKernelLogMessages[] = {
      .meaning =
          "A queue pair, key or table was refused. The line names the command and the reason.",
      .causes = {kProgram, kFirmware, kVersionsDiffer}},
+    // A program, mostly of monitoring, asked for what this firmware or function does not support.
     {.id = "mlx5_command_refused",
      .needle = "failed, status ",
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*mlx5_cmd_(?:check|out_err):.*failed, status )",
-     .role = Role::kNotice,
-     .title = "the HCA refused a command",
-     .meaning = "Mostly harmless: a program or the driver asked for what this firmware, port or "
-                "function does not support. The line names the command.",
-     .causes = {kVersionsDiffer, kProgram}},
+     .role = Role::kContext},
     {.id = "mlx5_power",
      .needle = "insufficient power",
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*insufficient power on the PCIe slot)",
@@ -139,8 +136,9 @@ constexpr Message kKernelLogMessages[] = {
      .causes = {kModule, kLinkUnstable},
      .fact = Fact::kPortEvent},
     {.id = "mlx5_pages",
-     .needle = "reclaiming pages",
-     .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*failed reclaiming pages)",
+     .needle = " pages",
+     .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*(?:failed reclaiming pages|)"
+                R"(FW did not return all pages))",
      .role = Role::kCause,
      .title = "a command to the HCA failed",
      .meaning = "The firmware does not give memory back.",

@@ -116,7 +116,7 @@ constexpr Message kNicFirmwareMessages[] = {
     {.id = "ice_rebuild",
      .needle = "ice ",
      .pattern = R"(\bice (?P<hca>[0-9a-f:.]+): (?:reset \d+ failed|Rebuild failed, unload|)"
-                R"(ice_init_nvm failed|PF VSI rebuild failed|\w+ Receive Queue event error))",
+                R"(ice_init_nvm failed|(?:\w+ )?VSI rebuild failed|\w+ Receive Queue event error))",
      .role = Role::kCause,
      .title = "the NIC did not come back after a reset",
      .meaning = "The driver gives it up until it is loaded again.",
@@ -179,7 +179,8 @@ constexpr Message kNicFirmwareMessages[] = {
      .causes = {kFirmware, kPcie}},
     {.id = "hns_firmware",
      .needle = "hns",
-     .pattern = R"(\bhns\S* (?P<hca>[0-9a-f:.]+)\b.*(?:CMDQ move tail from|Cmdq IO error|)"
+     .pattern = R"((?:\bhns\S* |infiniband )(?P<hca>[0-9a-f:.]+|hns_\d+)\b.*)"
+                R"((?:CMDQ move tail from|Cmdq IO error|)"
                 R"(func clear (?:\w+ )?failed|Reset fail!|_mbit_err found))",
      .role = Role::kCause,
      .title = "the HCA's firmware reports an error",

@@ -18,6 +18,8 @@ constexpr std::size_t kCausesOfLaterProblems = 2;
 constexpr int kStatedCausesMax = 4;
 // Of RoCE v2 over IPv4 where nothing else has been configured.
 constexpr std::string_view kUsualGidIndex = "3";
+// Library of the table of storage over RDMA.
+constexpr std::string_view kStorageOfKernel = "storage, switches";
 // Up to this size, a passed message size shows that only large messages fail.
 constexpr std::uint64_t kSmallMessageBytes = 64 << 10;
 
@@ -94,6 +96,10 @@ void SetupHints(const Context& context, Problem& problem) {
     problem.Add({kGidNotRoutable, kAgainst, {}});
     problem.Add({kNoRoute, kAgainst, {}});
   }
+  // Storage of the kernel: its memory is that of the host.
+  if (problem.library == kStorageOfKernel && problem.status != nullptr)
+    for (const Cause cause : {kAcs, kPeermemNotRegistered, kGpuFailed})
+      problem.Add({cause, kAgainst, {}});
   const bool gpu_memory = problem.id == "gdr_disabled" || problem.id == "reg_mr_address";
   if (context.amd_gpu && gpu_memory)
     problem.Add({kPeermemAmd, kStrong, EvidenceAt(context.amd_gpu->where, "AMD GPUs")});

@@ -7,6 +7,20 @@ namespace {
 using enum Cause;
 
 constexpr Message kRdmaCoreMessages[] = {
+    {.id = "gid_table_full",
+     .needle = "GID",
+     .pattern = R"((?P<hca>\w+): Failed to add GID: 0xffffff(?:f4|e4)\b)",
+     .role = Role::kCause,
+     .title = "the HCA has no room for another entry of its GID table",
+     .meaning = "The address has no GID. Each address of the port takes one entry or two.",
+     .causes = {kQpResources, kFirmware}},
+    {.id = "gid_not_added_full",
+     .needle = " gid",
+     .pattern = R"(ib_cache_gid_add: unable to add gid \S+ error=-(?:12|28)\b)",
+     .role = Role::kCause,
+     .title = "the HCA has no room for another entry of its GID table",
+     .meaning = "The address has no GID. Each address of the port takes one entry or two.",
+     .causes = {kQpResources, kFirmware}},
     {.id = "gid_refused",
      .needle = "GID",
      .pattern = R"((?P<hca>\w+): (?:Failed to add GID|.*\bGID add failed port=))",

@@ -72,6 +72,16 @@ constexpr Message kSoftwareStackMessages[] = {
      .title = "Kubernetes has no healthy RDMA device for the pod",
      .meaning = "The device plugin has not registered yet, or sees no device.",
      .causes = {kNoDevice, kDeviceNotOpenable}},
+    {.id = "netns_mode",
+     .needle = "RDMA subsystem n",
+     .pattern = R"((?:incorrect RDMA subsystem network namespace|RDMA subsystem (?:network )?)"
+                R"(namespace awareness mode))",
+     .role = Role::kCause,
+     .title =
+         "RDMA devices are shared between network namespaces, or not, against the plugin's need",
+     .meaning = "Plugins that share a device need mode shared, those that move it into the pod "
+                "need mode exclusive: rdma system show.",
+     .causes = {kNoDevice, kDeviceNotOpenable}},
     {.id = "rdmacm_no_device",
      .needle = "librdmacm: ",
      .pattern = R"(librdmacm: (?:Fatal: (?:no RDMA devices found|unable to open RDMA device)|)"

@@ -73,6 +73,13 @@ constexpr Message kStorageAndSwitchesMessages[] = {
      .title = "NVMe over RDMA: the connection was refused by the host's own HCA",
      .meaning = "The GID or the queue pair does not fit.",
      .causes = {kGidNotRoutable, kQpResources}},
+    {.id = "nvme_connect_command",
+     .needle = "Connect ",
+     .pattern =
+         R"(nvme (?P<hca>nvme\d+): Connect (?:command failed|Invalid|for subsystem|incompatible))",
+     .title = "NVMe over fabrics: the target refused the host",
+     .meaning = "It was reached. The line has the reason: subsystem, host name, access, or queues.",
+     .causes = {kPeerGone, kVersionsDiffer}},
     {.id = "nvmet_drained",
      .needle = "nvmet",
      .pattern =
@@ -89,8 +96,9 @@ constexpr Message kStorageAndSwitchesMessages[] = {
      .meaning = "The line has the event.",
      .causes = {kProgram, kPeerGone}},
     {.id = "nvmet_resources",
-     .needle = "nvmet_rdma: failed to create_",
-     .pattern = R"(nvmet_rdma: failed to create_\w+ ret ?= ?-\d+)",
+     .needle = "nvmet_rdma: failed to ",
+     .pattern =
+         R"(nvmet_rdma: failed to (?:create_\w+ ret ?= ?-\d+|create CQ cqe|alloc\w* .*-(?:12|28)))",
      .title = "NVMe target: no queue for a host",
      .meaning = "The HCA or the kernel has no more queue pairs or memory.",
      .causes = {kQpResources, kFirmware}},
@@ -111,6 +119,24 @@ constexpr Message kStorageAndSwitchesMessages[] = {
      .title = "NFS over RDMA: the HCA refused a queue pair",
      .meaning = "It has no more of them, or refuses their size.",
      .causes = {kQpResources, kFirmware}},
+    {.id = "rpcrdma_closed",
+     .needle = "rpcrdma: connection to",
+     .pattern = R"(rpcrdma: connection to (?P<peer>\S+?)(?::\d+)? .*closed \(-\d+\))",
+     .title = "NFS over RDMA: the connection to the server was lost",
+     .meaning = "The server or the path ended it.",
+     .causes = {kPeerGone, kLinkUnstable, kNeighbourSilent}},
+    {.id = "srp_path",
+     .needle = "ib_srp: ",
+     .pattern = R"(ib_srp: (?:Got failed path rec status|Path record query failed))",
+     .title = "SRP: the subnet manager has no path to the target",
+     .meaning = "It does not answer, or the two ports share no partition or subnet.",
+     .causes = {kSubnetManager, kPkey, kPortDown}},
+    {.id = "srp_reconnect",
+     .needle = "ib_srp: ",
+     .pattern = R"(ib_srp: (?:reconnect attempt \d+ failed|connection (?:timed out|closed)))",
+     .title = "SRP: the target cannot be reached",
+     .meaning = "The target or the path to it failed.",
+     .causes = {kPeerGone, kNeighbourSilent, kLinkUnstable}},
     {.id = "rds_version",
      .needle = "no longer supported",
      .pattern = R"(RDS/IB: Connection .*version \d+\.\d+ (?:failed, )?no longer supported)",
@@ -123,6 +149,26 @@ constexpr Message kStorageAndSwitchesMessages[] = {
      .title = "RDS: a connection was lost",
      .meaning = "The line has the reason.",
      .causes = {kPeerGone, kLinkUnstable}},
+    {.id = "lnet_refused",
+     .needle = "rejected: ",
+     .pattern = R"(LNet.*o2iblnd.* (?P<peer>\d[\d.]+\d)@o2ib\d* rejected: )"
+                R"((?:incompatible|.*version|.*magic|.*RDMA fragments))",
+     .title = "Lustre: the peer has other settings of its network",
+     .meaning = "Parameters of ko2iblnd (queue depth, fragments) or versions differ.",
+     .causes = {kVersionsDiffer}},
+    {.id = "lnet_rejected",
+     .needle = "rejected: ",
+     .pattern = R"(LNet.*o2iblnd.* (?P<peer>\d[\d.]+\d)@o2ib\d* rejected: )",
+     .title = "Lustre: the peer refused the connection",
+     .meaning = "The line has the reason: no listener, no resources, or a restart.",
+     .causes = {kPeerGone, kQpResources}},
+    {.id = "lnet_start",
+     .needle = "starting up LNI o2ib",
+     .pattern = R"(Error -(?:19|99|100) starting up LNI o2ib)",
+     .role = Role::kCause,
+     .title = "Lustre: its RDMA network does not start",
+     .meaning = "The netdev that it is configured for is missing or down, or has no address.",
+     .causes = {kNoDevice, kPortDown}},
     {.id = "lnet_unreachable",
      .needle = "o2ib",
      .pattern = R"(LNet.* (?P<peer>\d[\d.]+\d)@o2ib\d*: (?:ADDR|ROUTE) ERROR -?\d+)",
@@ -151,6 +197,16 @@ constexpr Message kStorageAndSwitchesMessages[] = {
      .meaning = "The device at the port pauses the switch all the time. The watchdog drops the "
                 "traffic of the queue until it stops.",
      .causes = {kPauseStorm, kPfc}},
+    {.id = "switch_pause_storm_other",
+     .needle = "PFC",
+     .pattern = R"((?i:(?:pfc[-_ ]?watchdog|pfcwd|priority[-_ ]flow[-_ ]control[-_ ]watchdog).*)"
+                R"((?:storm (?:on|detected)|changed to shutdown|queue[^:]* shutdown|is stuck|)"
+                R"(stuck queue|detected)))",
+     .role = Role::kCause,
+     .title = "a switch detected a storm of pause frames on a port",
+     .meaning = "The device at the port pauses the switch all the time. The watchdog drops the "
+                "traffic of the queue until it stops.",
+     .causes = {kPauseStorm, kPfc}},
     {.id = "switch_pfc_on_lossy_queue",
      .needle = "on lossy queue ",
      .pattern = R"(Got PFC \d+ frame\(s\) on lossy queue (?P<detail>\d+) port (?P<hca>\S+))",
@@ -170,7 +226,7 @@ constexpr Message kStorageAndSwitchesMessages[] = {
 
 }  // namespace
 
-extern const MessageTable storage_and_switches = {.library = "system",
+extern const MessageTable storage_and_switches = {.library = "storage, switches",
                                                   .messages = kStorageAndSwitchesMessages};
 
 }  // namespace fabric::explain

@@ -63,8 +63,9 @@ constexpr Message kUcxMessages[] = {
      .meaning = "Its limit of queue pairs, completion or receive queues is reached.",
      .causes = {kQpResources}},
     {.id = "ucx_create_refused",
-     .needle = "_create_",
-     .pattern = R"(UCX +ERROR .*(?:ibv|mlx5dv)_create_(?:cq|qp|srq)\w*\(.*failed: )"
+     .needle = "create",
+     .pattern = R"(UCX +ERROR .*(?:(?:ibv|mlx5dv)_create_(?:cq|qp|srq)\w*\(.*failed: |)"
+                R"(failed to create \w+ QP .*: ))"
                 R"((?:Invalid argument|Operation not supported|Function not implemented|)"
                 R"(Protocol not supported))",
      .title = "the driver refuses to make a queue",
