@@ -264,9 +264,10 @@ std::string CauseGraph::CauseOf(const std::string& id, const Entry& effect) cons
   return {};
 }
 
-std::set<std::string> CauseGraph::Judge() {
+std::set<std::string> CauseGraph::JudgeSome(std::size_t most) {
   std::set<std::string> changed;
-  for (const std::string& id : std::exchange(changed_effects_, {})) {
+  for (; most > 0 && !changed_effects_.empty(); --most) {
+    const std::string id = std::move(changed_effects_.extract(changed_effects_.begin()).value());
     const auto at = entries_.find(id);
     if (at == entries_.end()) continue;
     std::string cause = CauseOf(id, at->second);
@@ -306,16 +307,20 @@ std::string CauseGraph::RootOf(const std::string& id) const {
 }
 
 std::set<std::string> CauseGraph::Settle() {
+  std::set<std::string> changed;
+  while (!settled()) changed.merge(SettleSome(changed_roots_.size()));
+  changed.merge(SettleSome(0));
+  return changed;
+}
+
+// Ends because each finding has at most one cause, and the table of cause rules has no cycles.
+std::set<std::string> CauseGraph::SettleSome(std::size_t most) {
   std::set<std::string> changed = std::exchange(changed_, {});
-  std::vector<std::string> queue(changed_roots_.begin(), changed_roots_.end());
-  changed_roots_.clear();
-  std::set<std::string> seen;
-  while (!queue.empty()) {
-    const std::string id = std::move(queue.back());
-    queue.pop_back();
+  for (; most > 0 && !changed_roots_.empty(); --most) {
+    const std::string id = std::move(changed_roots_.extract(changed_roots_.begin()).value());
     const auto at = entries_.find(id);
-    if (at == entries_.end() || !seen.insert(id).second) continue;
-    queue.insert(queue.end(), at->second.effects.begin(), at->second.effects.end());
+    if (at == entries_.end()) continue;
+    changed_roots_.insert(at->second.effects.begin(), at->second.effects.end());
     std::string& root = at->second.root;
     std::string now = RootOf(id);
     if (now == root) continue;

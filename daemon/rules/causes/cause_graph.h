@@ -34,7 +34,10 @@ class CauseGraph {
   bool KnowsOf(const std::string& node) const { return ids_by_node_.contains(node); }
 
   // Applies these changes. Returns the ids of findings that have gained, changed or lost a cause.
-  std::set<std::string> Judge();
+  std::set<std::string> Judge() { return JudgeSome(changed_effects_.size()); }
+  // The same in parts, until all are judged().
+  std::set<std::string> JudgeSome(std::size_t most);
+  bool judged() const { return changed_effects_.empty(); }
   bool HasCause(const std::string& id) const;
 
   // Sets the aggregate that includes a finding; empty: none.
@@ -42,6 +45,9 @@ class CauseGraph {
   // Call after Grouped() and Judge(). Returns the ids of findings for which Mark() has another
   // result now. Some may be gone.
   std::set<std::string> Settle();
+  // The same in parts, until all are settled(). Without a limit for the findings that came or went.
+  std::set<std::string> SettleSome(std::size_t most);
+  bool settled() const { return changed_roots_.empty(); }
   // Sets `explained_by`, the first cause of the chain, and `explains`. A finding that explains a
   // more severe one gets its severity.
   void Mark(v1::Finding& finding) const { MarksOf(finding.id()).Set(finding); }

@@ -21,6 +21,14 @@ bool HasSameText(v1::Finding a, v1::Finding b) {
   return a.SerializeAsString() == b.SerializeAsString();
 }
 
+// Not a common cause: what it summarizes is.
+bool IsAbout(const v1::Finding& finding, const std::set<std::string>& nodes) {
+  return !finding.common_cause() &&
+         std::ranges::any_of(finding.affected(), [&](const v1::Subject& subject) {
+           return nodes.contains(subject.node());
+         });
+}
+
 }  // namespace
 
 std::vector<v1::Finding> FindingsView::Copy() const {
@@ -33,6 +41,20 @@ std::vector<v1::Finding> FindingsView::Copy() const {
   findings.reserve(sorted.size());
   for (const Seen* const seen : sorted) seen->marks.Set(findings.emplace_back(*seen->finding));
   return findings;
+}
+
+std::vector<v1::Finding> FindingsView::About(const std::set<std::string>& nodes) const {
+  std::vector<v1::Finding> about;
+  for (const Seen& seen : seen_)
+    if (IsAbout(*seen.finding, nodes)) about.push_back(*seen.finding);
+  return about;
+}
+
+std::vector<v1::Finding> FindingAggregator::About(const std::set<std::string>& nodes) const {
+  std::vector<v1::Finding> about;
+  for (const auto& [id, entry] : findings_)
+    if (IsAbout(*entry.finding, nodes)) about.push_back(*entry.finding);
+  return about;
 }
 
 void FindingAggregator::Put(const fleet::NodeView& node) {
@@ -65,33 +87,27 @@ bool FindingAggregator::IsComplete(const Scope& scope, const Similar& similar) c
   return existing.up > 0 ? count.up == existing.up : count.all == existing.all;
 }
 
-void FindingAggregator::UpdateAggregates(KeyedSimilar& similar, const Scopes& scopes) {
+// The members of a large scope are assigned when all of its changes are known.
+void FindingAggregator::UpdateAggregate(KeyedSimilar& similar, const Scope& scope) {
   auto& aggregates = similar.second.aggregates;
-  for (const Scope& scope : scopes) {
-    const auto known = aggregates.find(scope);
-    const bool was_complete = known != aggregates.end() && known->second.complete;
-    const bool is_complete = IsComplete(scope, similar.second);
-    if (was_complete == is_complete) continue;
-    aggregates[scope].complete = is_complete;
-    changed_aggregates_.emplace(similar.first, scope);
-    AssignMembers(similar, scope);
-  }
+  const auto known = aggregates.find(scope);
+  const bool was_complete = known != aggregates.end() && known->second.complete;
+  const bool is_complete = IsComplete(scope, similar.second);
+  if (was_complete == is_complete) return;
+  aggregates[scope].complete = is_complete;
+  changed_aggregates_.emplace(similar.first, scope);
+  if (scope.kind == v1::SCOPE_NODE)
+    AssignMembersOn(scope.node, similar);
+  else
+    changed_similar_.insert(similar.first);
 }
 
-// Those in a scope whose aggregate has become complete or incomplete.
-void FindingAggregator::AssignMembers(KeyedSimilar& similar, const Scope& scope) {
-  auto& members = similar.second.members;
-  if (scope.kind == v1::SCOPE_NODE) {
-    const auto on_node = ids_by_node_.find(scope.node);
-    if (on_node == ids_by_node_.end()) return;
-    for (const std::string& id : on_node->second)
-      if (const auto member = members.find(id); member != members.end())
-        AssignMember(similar, id, member->second);
-    return;
-  }
-  for (auto& [id, member] : members)
-    if (std::ranges::find(member.location.scopes, scope) != member.location.scopes.end())
-      AssignMember(similar, id, member);
+void FindingAggregator::AssignMembersOn(const std::string& node, KeyedSimilar& similar) {
+  const auto on_node = ids_by_node_.find(node);
+  if (on_node == ids_by_node_.end()) return;
+  for (const std::string& id : on_node->second)
+    if (const auto member = similar.second.members.find(id); member != similar.second.members.end())
+      AssignMember(similar, id, member->second);
 }
 
 // To the complete aggregate of the largest scope.
@@ -139,7 +155,7 @@ void FindingAggregator::Enter(const std::string& id, Entry& entry) {
   }
   ids_by_node_[location.node].insert(id);
   entry.similar = &similar;
-  UpdateAggregates(similar, location.scopes);
+  for (const Scope& scope : location.scopes) UpdateAggregate(similar, scope);
   AssignMember(similar, id, member);
 }
 
@@ -164,7 +180,7 @@ void FindingAggregator::Leave(const std::string& id, Entry& entry) {
   const auto on_node = ids_by_node_.find(location.node);
   on_node->second.erase(id);
   if (on_node->second.empty()) ids_by_node_.erase(on_node);
-  UpdateAggregates(similar, location.scopes);
+  for (const Scope& scope : location.scopes) UpdateAggregate(similar, scope);
   if (members.empty() && aggregates.empty()) similar_.erase(similar.first);
 }
 
@@ -186,27 +202,6 @@ bool FindingAggregator::UpdateInPlace(const std::string& id, Entry& entry, v1::F
   }
   Replace(entry, std::make_unique<v1::Finding>(std::move(finding)));
   return true;
-}
-
-// After changes of ports: first the locations of findings, then the aggregates.
-void FindingAggregator::UpdateLocations() {
-  for (const std::string& node : std::exchange(changed_nodes_, {})) {
-    for (const std::string& id : causes_.On(node)) {
-      const v1::Finding& finding = *findings_.at(id).finding;
-      causes_.Found(finding, ports_.PlaceOf(finding));
-    }
-    const auto on_node = ids_by_node_.find(node);
-    if (on_node == ids_by_node_.end()) continue;
-    for (const std::string& id : std::set<std::string>(on_node->second)) {
-      Entry& entry = findings_.at(id);
-      Leave(id, entry);
-      Enter(id, entry);
-    }
-  }
-  if (changed_scopes_.empty()) return;
-  const Scopes scopes(changed_scopes_.begin(), changed_scopes_.end());
-  changed_scopes_.clear();
-  for (KeyedSimilar* const similar : repeated_) UpdateAggregates(*similar, scopes);
 }
 
 v1::Finding& FindingAggregator::Changeable(Entry& entry) {
@@ -251,43 +246,6 @@ void FindingAggregator::Build(const Scope& scope, Aggregate& aggregate) {
   Replace(findings_[aggregate.finding], std::make_unique<v1::Finding>(std::move(finding)));
 }
 
-void FindingAggregator::RebuildAggregates() {
-  const auto changed = std::exchange(changed_aggregates_, {});
-  // Erases all before building any: aggregates of the same ports with another text have one id.
-  for (const auto& [key, scope] : changed) {
-    const std::string id = std::exchange(similar_.at(key).aggregates.at(scope).finding, {});
-    if (id.empty()) continue;
-    if (const auto known = findings_.find(id); known != findings_.end()) {
-      Replace(known->second, nullptr);
-      findings_.erase(known);
-    }
-    changed_.insert(id);
-  }
-  for (const auto& [key, scope] : changed) {
-    const auto similar = similar_.find(key);
-    const auto aggregate = similar->second.aggregates.find(scope);
-    if (!aggregate->second.members.empty()) Build(scope, aggregate->second);
-    if (!aggregate->second.complete) similar->second.aggregates.erase(aggregate);
-    if (similar->second.members.empty() && similar->second.aggregates.empty())
-      similar_.erase(similar);
-  }
-  for (const std::string& id : std::exchange(released_, {})) {
-    const auto entry = findings_.find(id);
-    if (entry == findings_.end() || entry->second.similar == nullptr) continue;
-    if (!entry->second.similar->second.members.at(id).aggregate) SetExplainedBy(id, {});
-  }
-}
-
-// A finding that gets a cause leaves its aggregate; one that loses its cause enters it.
-void FindingAggregator::ApplyCauses() {
-  for (const std::string& id : causes_.Judge()) {
-    Entry& entry = findings_.at(id);
-    Leave(id, entry);
-    SetExplainedBy(id, {});
-    Enter(id, entry);
-  }
-}
-
 void FindingAggregator::TakeGone(const std::string& id) {
   changed_.insert(id);
   causes_.Gone(id);
@@ -312,23 +270,14 @@ void FindingAggregator::TakeFound(v1::Finding& finding) {
 
 void FindingAggregator::Take(Delta delta) {
   TakeSome(std::move(delta));
-  Settle();
+  WorkLeft unlimited(kWorkUnlimited);
+  (void)Settle(unlimited);
 }
 
 void FindingAggregator::TakeSome(Delta delta) {
   counts_ = delta.counts;
   for (const std::string& id : delta.gone) TakeGone(id);
   for (v1::Finding& finding : delta.found) TakeFound(finding);
-}
-
-void FindingAggregator::Settle() {
-  for (const v1::Finding& finding : news_.found) changed_.insert(finding.id());  // May be older
-  changed_.insert(news_.gone.begin(), news_.gone.end());
-  news_ = {};
-  UpdateLocations();
-  ApplyCauses();
-  RebuildAggregates();
-  changed_.merge(causes_.Settle());
 }
 
 bool FindingAggregator::CollectNews(WorkLeft& work) {
@@ -352,17 +301,6 @@ Delta FindingAggregator::News() {
   (void)CollectNews(unlimited);
   news_.counts = counts_;
   return std::exchange(news_, {});
-}
-
-std::vector<v1::Finding> FindingAggregator::About(const std::set<std::string>& nodes) const {
-  std::vector<v1::Finding> about;
-  for (const auto& [id, entry] : findings_)
-    if (!entry.finding->common_cause() &&
-        std::ranges::any_of(entry.finding->affected(), [&](const v1::Subject& subject) {
-          return nodes.contains(subject.node());
-        }))
-      about.push_back(*entry.finding);
-  return about;
 }
 
 Evaluation FindingAggregator::All() {

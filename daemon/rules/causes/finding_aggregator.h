@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,6 +42,8 @@ class FindingsView {
 
   // Copies, sorted by id.
   std::vector<v1::Finding> Copy() const;
+  // Copies of the findings about these nodes, without aggregates and causes.
+  std::vector<v1::Finding> About(const std::set<std::string>& nodes) const;
 
  private:
   friend class FindingAggregator;
@@ -66,9 +69,11 @@ class FindingAggregator {
   // members, and they are `explained_by` it. The cause of findings of other rules is one of the
   // rules' findings.
   void Take(Delta delta);
-  // The same in parts: Settle() after the last one.
+  // The same in parts: TakeSome(), then Settle() until it returns true. Nodes may be removed
+  // meanwhile; those that come or change must wait, and so must the next TakeSome().
   void TakeSome(Delta delta);
-  void Settle();
+  bool Settle(WorkLeft& work);
+  bool settling() const { return step_ != Step::kNone; }
 
   // Changes since the last call, aggregates included. In parts: CollectNews() until it returns
   // true, then News().
@@ -124,15 +129,34 @@ class FindingAggregator {
   bool UpdateInPlace(const std::string& id, Entry& entry, v1::Finding& finding);
 
   void NoteChange(const std::string& node, const Scopes& changed);
-  void UpdateLocations();
   bool IsComplete(const Scope& scope, const Similar& similar) const;
-  void UpdateAggregates(KeyedSimilar& similar, const Scopes& scopes);
-  void AssignMembers(KeyedSimilar& similar, const Scope& scope);
+  void UpdateAggregate(KeyedSimilar& similar, const Scope& scope);
+  void AssignMembersOn(const std::string& node, KeyedSimilar& similar);
   void AssignMember(KeyedSimilar& similar, const std::string& id, Member& member);
   void ReleaseMember(KeyedSimilar& similar, const std::string& id, Member& member);
 
-  void ApplyCauses();
-  void RebuildAggregates();
+  // What Settle() does, in this order.
+  enum class Step : std::uint8_t {
+    kNone,
+    kLocations,  // Of findings on nodes whose ports have changed
+    kScopes,     // Which of them are affected as a whole
+    kCauses,
+    kMembers,  // Aggregates of all members
+    kErase,    // Aggregates that have changed
+    kBuild,
+    kReleased,
+    kRoots,
+  };
+  void BeginSettling();
+  bool UpdateLocations(WorkLeft& work);
+  void UpdateLocationsOn(const std::string& node);
+  bool UpdateScopes(WorkLeft& work);
+  bool ApplyCauses(WorkLeft& work);
+  bool AssignMembers(WorkLeft& work);
+  bool EraseAggregates(WorkLeft& work);
+  bool BuildAggregates(WorkLeft& work);
+  bool Release(WorkLeft& work);
+  bool FindRoots(WorkLeft& work);
   void Build(const Scope& scope, Aggregate& aggregate);
   void SetExplainedBy(const std::string& id, const std::string& by);
 
@@ -149,11 +173,18 @@ class FindingAggregator {
   std::size_t views_ = 0;
   std::vector<std::unique_ptr<v1::Finding>> replaced_;  // That views may read
 
-  // Changes that Take() has to process.
+  // Changes that Settle() has to process.
   std::unordered_set<Scope, HashScope> changed_scopes_;         // By ports
   std::set<std::string> changed_nodes_;                         // Likewise
+  std::set<std::string> changed_similar_;                       // Their members have to be assigned
   std::set<std::pair<std::string, Scope>> changed_aggregates_;  // By SimilarityKey()
   std::set<std::string> released_;                              // Ids that have left an aggregate
+  Step step_ = Step::kNone;
+  Scopes scopes_;                         // In kScopes
+  std::vector<KeyedSimilar*> to_update_;  // Likewise
+  std::size_t next_scope_ = 0;            // Likewise, of the last one of these
+  std::optional<decltype(Similar::members)::iterator> next_member_;  // In kMembers
+  std::vector<std::pair<std::string, Scope>> to_build_;              // In kBuild, from the last
 };
 
 }  // namespace fabric::rules

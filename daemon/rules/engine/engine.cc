@@ -198,15 +198,16 @@ bool Engine::Judge(WorkLeft& work) {
 bool Engine::Aggregate(WorkLeft& work) {
   constexpr std::size_t kFindings = 16;
   if (settled_) return true;
+  // What an earlier part has taken
+  if (aggregator_.settling() && !aggregator_.Settle(work)) return false;
   while (findings_.taking()) {
     if (work.over()) return false;
     work.Spend(kFindings * kWorkOfFinding / 2);
     aggregator_.TakeSome(findings_.TakeSome(kFindings));
   }
   aggregator_.TakeSome(findings_.TakeSome(0));  // The counts, also without a changed finding
-  aggregator_.Settle();
-  settled_ = true;
-  return true;
+  settled_ = aggregator_.Settle(work);
+  return settled_;
 }
 
 void Engine::JudgeSingleNode() {
@@ -261,22 +262,36 @@ EvaluationView Engine::View() {
       .counts = aggregator_.counts(), .findings = aggregator_.View(), .facts = std::move(facts)};
 }
 
-std::optional<v1::Coverage> Engine::CoverageOf(const std::set<std::string>& nodes) const {
-  CoverageFacts facts;
-  bool judged = false;
-  for (const std::string& name : nodes) {
-    const auto node = nodes_.numbers().find(name);
-    if (node == nodes_.numbers().end() || unjudged_.contains(name)) continue;
-    judged = true;
-    coverage_.AddOf(node->second, facts);
-    peers_.AddJudging(node->second, facts.judged);
-    uniqueness_.AddJudging(node->second, facts.judged);
-    lldp_.AddJudging(node->second, facts.judged);
-    cabling_.AddJudging(node->second, facts.judged);
+bool Engine::Read(NodesView& view) const {
+  constexpr int kNodesOfRead = 512;
+  auto at = view.nodes.upper_bound(view.last);
+  for (int left = kNodesOfRead; at != view.nodes.end() && left > 0; ++at, --left) {
+    view.last = *at;
+    const auto node = nodes_.numbers().find(*at);
+    if (node == nodes_.numbers().end() || unjudged_.contains(*at)) continue;
+    view.judged = true;
+    coverage_.AddOf(node->second, view.facts);
+    peers_.AddJudging(node->second, view.facts.judged);
+    uniqueness_.AddJudging(node->second, view.facts.judged);
+    lldp_.AddJudging(node->second, view.facts.judged);
+    cabling_.AddJudging(node->second, view.facts.judged);
   }
-  if (!judged) return {};
-  facts.judged |= single_node_passing_;
-  return Summarize(std::move(facts), aggregator_.About(nodes), nodes);
+  view.facts.judged |= single_node_passing_;
+  ReadExpectations(view.facts);
+  return at != view.nodes.end();
+}
+
+std::optional<v1::Coverage> CoverageOf(const NodesView& view) {
+  if (!view.judged) return {};
+  return Summarize(view.facts, view.findings->About(view.nodes), view.nodes);
+}
+
+std::optional<v1::Coverage> Engine::CoverageOf(const std::set<std::string>& nodes) const {
+  NodesView view{.nodes = nodes, .last = {}, .facts = {}};
+  while (Read(view)) {
+  }
+  if (!view.judged) return {};
+  return Summarize(std::move(view.facts), aggregator_.About(nodes), nodes);
 }
 
 Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own) {

@@ -37,6 +37,18 @@ struct EvaluationView {
 // Takes long with thousands of findings.
 Evaluation Copy(const EvaluationView& view);
 
+// The same about some nodes, which are read in parts: Engine::Read(), then Engine::Found().
+struct NodesView {
+  std::set<std::string> nodes;
+  std::string last;     // That was read
+  bool judged = false;  // At least one of them
+  CoverageFacts facts;
+  std::optional<FindingsView> findings = {};
+};
+// What the verdicts cover. No value when none of the nodes is judged. Takes long with thousands of
+// nodes or findings.
+std::optional<v1::Coverage> CoverageOf(const NodesView& view);
+
 class Engine {
  public:
   explicit Engine(profile::Profile profile = {});
@@ -77,6 +89,10 @@ class Engine {
   // What the verdicts on these nodes cover, as of the last All(), View() or Take(). Reads no
   // record. No value when none of the nodes is judged.
   std::optional<v1::Coverage> CoverageOf(const std::set<std::string>& nodes) const;
+  // The same in parts. Reads some nodes; true: there are more.
+  bool Read(NodesView& view) const;
+  // After the last node, and without a change in between: nothing is collecting() then.
+  void Found(NodesView& view) { view.findings.emplace(aggregator_.View()); }
 
   // Number of nodes that are judged.
   std::size_t nodes() const { return nodes_.size() - unjudged_.size(); }
