@@ -155,6 +155,7 @@ class Controller {
                   google::protobuf::Message& response, Moment now) EXCLUDES(mutex_);
 
   void StartDue(Moment now) EXCLUDES(mutex_);
+  void StartMemoryTests(Moment now) EXCLUDES(mutex_);
   void TickSessions(Moment now) REQUIRES(mutex_);
   void TickSession(Session& session, Moment now) REQUIRES(mutex_);
   void MarkOutdated(Moment now) REQUIRES(mutex_);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "daemon/control/campaigns/campaign_start.h"
+#include "daemon/control/certificates/certificate_start.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/maintenance.h"
@@ -32,6 +33,8 @@ constexpr int kEvaluationSteps = 64;
 constexpr int kCampaignSteps = 10;
 // A plan of the mesh reads the whole fleet.
 constexpr int kMeshSteps = 64;
+// Certificates read all findings and their nodes before these change again.
+constexpr int kCertificateSteps = 2'000;
 
 }  // namespace
 
@@ -71,14 +74,17 @@ void Controller::Tick(Moment now) {
   turn(TurnKind::kTickFindings, [&]() REQUIRES(mutex_) {
     if (state_->evaluator.Settled(now)) state_->findings.Tick(state_->fleet, now);
   });
-  turn(TurnKind::kTickCertificates, [&]() REQUIRES(mutex_) {
-    // Certificates need all findings of an evaluation.
-    if (!state_->findings.busy() && !state_->evaluator.collecting())
-      state_->certificates.Tick(
-          {.nodes = state_->evaluator.changed(),
-           .located = state_->located.changed() || state_->evaluator.reported_changed()},
-          now);
-  });
+  more = true;
+  for (int step = 0; more && step < kCertificateSteps; ++step)
+    turn(TurnKind::kTickCertificates, [&]() REQUIRES(mutex_) {
+      // Certificates need all findings of an evaluation.
+      more = !state_->findings.busy() && !state_->evaluator.collecting() &&
+             state_->certificates.Tick(
+                 {.nodes = state_->evaluator.changed(),
+                  .located = state_->located.changed() || state_->evaluator.reported_changed()},
+                 now);
+    });
+  StartMemoryTests(now);
   turn(TurnKind::kTickNumbers, [&]() REQUIRES(mutex_) { UpdateNumbers(now); });
   turn(TurnKind::kTickStore, [&]() REQUIRES(mutex_) { state_->outbox.store().Tick(now); });
 }
@@ -93,6 +99,22 @@ void Controller::StartDue(Moment now) {
     const auto campaign = StartInTurns(turns, CampaignStart(due->spec, {.schedule = due->id}), now);
     turns.In([&](State& state) {
       state.schedules.OnStarted(due->number, campaign, now);
+      return 0;
+    });
+  }
+}
+
+// Of certificates.
+void Controller::StartMemoryTests(Moment now) {
+  const StateTurns turns([&](const std::function<void(State&)>& work) {
+    const Turn turn(mutex_, turns_, clock_, TurnKind::kTickCertificates);
+    work(*state_);
+  });
+  while (const auto test =
+             turns.In([](State& state) { return state.certificates.TakeMemoryTest(); })) {
+    auto planned = PlanInTurns(turns, *test, now);
+    turns.In([&](State& state) {
+      state.certificates.OnPlanned(test->certificate, std::move(planned), now);
       return 0;
     });
   }

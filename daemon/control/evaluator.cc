@@ -30,6 +30,7 @@ void Evaluator::SetPolicy(const profile::Profile& profile,
   if (engine_->viewed()) earlier_.push_back(std::move(engine_));
   engine_ = MakeEngine(profile, custom_rules);
   parts_ = 0;
+  ++policies_;
   PutReported();
   if (subnets_) engine_->PutSubnets(subnet_findings_, subnets_->counts.pass());
   to_put_.insert(nodes.begin(), nodes.end());

@@ -2,6 +2,7 @@
 // result to the finding registry. Not thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -74,6 +75,14 @@ class Evaluator {
   std::optional<v1::Coverage> CoverageOf(const std::set<std::string>& nodes) const {
     return engine_->CoverageOf(nodes);
   }
+  // The same in parts, while policies() is the same. Reads some nodes; false: these were the last,
+  // and the view has the findings. The view must end in a turn.
+  bool Read(rules::NodesView& view) const {
+    if (engine_->Read(view)) return true;
+    engine_->Found(view);
+    return false;
+  }
+  std::uint64_t policies() const { return policies_; }  // Number of SetPolicy() so far
   std::size_t nodes() const { return engine_->nodes(); }
 
  private:
@@ -91,6 +100,7 @@ class Evaluator {
   std::optional<subnet::Evaluation> subnets_;
   bool reported_changed_ = false;
   int parts_ = 0;  // Of this evaluation
+  std::uint64_t policies_ = 0;
   std::set<std::string> awaited_;
   SteadyTime awaited_until_;
   SteadyTime evaluated_at_;

@@ -5,8 +5,8 @@
 // Ten minutes of a fleet on a simulated clock: all nodes connect, then each sends a heartbeat every
 // 10 s and a counter window every 30 s, one in a hundred has a port that goes down and up, one in
 // twenty has a wrong MTU, each pings eight of its targets in the mesh, and a client asks for
-// everything that a person asks for. No agent answers probes; campaigns over all ports are
-// cancelled. At the end the controller restarts.
+// everything that a person asks for, with certificates over all nodes. No agent answers probes;
+// campaigns over all ports are cancelled. At the end the controller restarts.
 #include <time.h>
 
 #include <cstdio>
@@ -130,6 +130,7 @@ class LargeFleet {
     options.lost_after = 60s;
     options.mesh.on = true;
     options.background = background_.get();
+    options.certificates.key = key_;
     options.turn_clock = &clock_;
     options.on_long_turn = [](const LongTurn& turn) {
       std::printf("%s %s: %.0f ms\n", std::string(TurnKindName(turn.kind)).c_str(),
@@ -234,6 +235,9 @@ class LargeFleet {
       v1::Campaign cancelled;
       (void)controller_->Call(request, cancelled, now_);
     };
+    v1::StartCertificateRequest certificate;
+    for (std::uint32_t n = 1; n <= nodes_; ++n)
+      certificate.mutable_request()->add_nodes(Format("n{}", n));
     return {Caller<v1::ListNodesResponse>(v1::ListNodesRequest()),
             Caller<v1::ListDevicesResponse>(devices),
             Caller<v1::ListFindingsResponse>(v1::ListFindingsRequest()),
@@ -244,7 +248,9 @@ class LargeFleet {
             Caller<v1::Campaign>(campaign),
             start,
             Caller<v1::Backup>(v1::CreateBackupRequest()),
-            cancel};
+            cancel,
+            Caller<v1::Certificate>(certificate),
+            Caller<v1::ListCertificatesResponse>(v1::ListCertificatesRequest())};
   }
   void Report(const char* when) {
     std::printf("-- %s\n%-18s %10s %10s %10s\n", when, "turn", "count", "mean us", "longest ms");
@@ -269,6 +275,7 @@ class LargeFleet {
   v1::CounterTable table_;
   v1::CounterSample sample_;
   std::unique_ptr<store::Store> store_;
+  const SigningKey key_ = *SigningKey::Generate();
   const std::unique_ptr<Background> background_ = StartBackground();
   std::unique_ptr<Controller> controller_;
 };

@@ -85,7 +85,7 @@ bool CampaignStart::Gather(State& state) {
     return true;
   }
   if (!gathered_->findings_done) {
-    ReadFindings(state);
+    gathered_->findings_done = !gathered_->explaining.Read(state.findings);
     return true;
   }
   const std::size_t end = std::min(nodes_.size(), next_node_ + kGatheredOfTurn);
@@ -105,18 +105,6 @@ void CampaignStart::BeginGathering(State& state) {
                              .fabric = blame::FabricBuilder(spec_),
                              .classes = std::move(classes)});
   gathered_->pairs = state.located.Pairs();
-}
-
-// Those that explain what probes measure.
-void CampaignStart::ReadFindings(const State& state) {
-  const auto read = [&](const v1::Finding& finding) {
-    if (!rules::ExplainedBy(finding).any()) return;
-    v1::Finding& explaining = gathered_->explaining.emplace_back();
-    explaining.set_rule(finding.rule());
-    explaining.set_verdict(finding.verdict());
-    *explaining.mutable_affected() = finding.affected();
-  };
-  gathered_->findings_done = !state.findings.ReadFailing(gathered_->last_finding, read);
 }
 
 void CampaignStart::Add(const State& state, const std::string& node,
@@ -150,7 +138,7 @@ Status CampaignStart::Plan() {
                      .classes = std::move(gathered_->classes),
                      .expectations = std::move(gathered_->expectations),
                      .port_classes = std::move(gathered_->port_classes),
-                     .explained = rules::ExplainedPorts(gathered_->explaining),
+                     .explained = rules::ExplainedPorts(gathered_->explaining.found()),
                      .pairs = std::move(gathered_->pairs),
                      .settle = !origin_.rechecks.empty()},
       pairs_at_once_);

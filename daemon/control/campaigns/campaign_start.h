@@ -19,9 +19,9 @@
 #include "daemon/control/campaigns/campaigns.h"
 #include "daemon/control/campaigns/incast.h"
 #include "daemon/control/probing/expectations.h"
+#include "daemon/control/probing/explaining_findings.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/plan/ports.h"
-#include "daemon/rules/probes/located.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::control {
@@ -52,8 +52,7 @@ class CampaignStart {
     Expectations expectations = {};
     PortClasses port_classes = {};  // Of an incast
     std::vector<v1::TrafficClass> classes = {};
-    std::vector<v1::Finding> explaining = {};  // Rule, verdict and affected ports
-    std::string last_finding = {};             // Id of the last one that was read
+    ExplainingFindings explaining = {};
     bool findings_done = false;
     std::set<std::string> pairs = {};
   };
@@ -61,7 +60,6 @@ class CampaignStart {
   Status CheckSpec(State& state);
   void FindNodes(const State& state);
   void BeginGathering(State& state);
-  void ReadFindings(const State& state);
   void Add(const State& state, const std::string& node, fleet::ExpectationTable& expectations);
 
   v1::CampaignSpec spec_;

@@ -255,6 +255,12 @@ std::optional<v1::ProbeSpec> Campaigns::BandwidthProbeOf(const std::string& find
   return std::nullopt;
 }
 
+const v1::Campaign* Campaigns::Summary(const std::string& id) const {
+  const auto number = NumberOf(id);
+  const auto at = number ? campaigns_.find(*number) : campaigns_.end();
+  return at == campaigns_.end() ? nullptr : &at->second.summary;
+}
+
 std::optional<v1::Suspect> Campaigns::Suspicious(const std::string& id) const {
   const auto number = NumberOf(id);
   const auto at = number ? campaigns_.find(*number) : campaigns_.end();

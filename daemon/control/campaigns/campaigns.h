@@ -88,6 +88,8 @@ class Campaigns {
   Result<v1::Campaign> Start(const v1::CampaignSpec& spec, std::unique_ptr<CampaignWork> work,
                              const CampaignOrigin& origin, Moment now);
   Result<v1::Campaign> Get(const std::string& id);  // Without results
+  // The same without a copy and with the counts of its last round. nullptr: unknown
+  const v1::Campaign* Summary(const std::string& id) const;
   // Results in the order in which the probes ended, behind this position.
   Result<std::vector<store::ResultRow>> Results(const std::string& id, std::int64_t after,
                                                 std::uint32_t max);

@@ -72,6 +72,10 @@ void CertificateMemory::AddPort(const v1::ProbePort& port, const v1::NodeSnapsho
   tested.can_be_tested = tested.memory.reason().empty();
 }
 
+void CertificateMemory::RemovePort(const v1::ProbePort& port) {
+  ports_.erase(PortName(port));
+}
+
 std::vector<std::string> CertificateMemory::NodesToTest() const {
   std::set<std::string> nodes;
   for (const auto& [name, tested] : ports_)
@@ -150,8 +154,10 @@ std::vector<CertificateMemory::Problem> CertificateMemory::Problems() const {
 
 std::vector<v1::CertifiedMemory> CertificateMemory::Of(const std::string& node) const {
   std::vector<v1::CertifiedMemory> all;
-  for (const auto& [name, tested] : ports_)
-    if (tested.memory.port().node() == node) all.push_back(tested.memory);
+  const std::string prefix = node + "/";
+  for (auto at = ports_.lower_bound(prefix); at != ports_.end() && at->first.starts_with(prefix);
+       ++at)
+    all.push_back(at->second.memory);
   return all;
 }
 

@@ -20,6 +20,8 @@ class CertificateMemory {
  public:
   // Adds a port of this node, unless the node has no GPU.
   void AddPort(const v1::ProbePort& port, const v1::NodeSnapshot& node);
+  // Of a port that is not probed. Ignores an unknown one.
+  void RemovePort(const v1::ProbePort& port);
 
   // Nodes whose GPU memory can be tested.
   std::vector<std::string> NodesToTest() const;

@@ -75,6 +75,10 @@ class Verdicts {
   Verdicts(const CertificateFacts& facts, v1::Certificate& certificate)
       : facts_(facts), certificate_(certificate) {
     for (const std::string& name : certificate.request().nodes()) nodes_[name].set_name(name);
+    for (const AskedPort& asked : facts.work.ports()) {
+      devices_.emplace(asked.port.node(), asked.port.device());
+      leaves_.insert(asked.leaf);
+    }
   }
 
   void Run() {
@@ -156,17 +160,13 @@ class Verdicts {
   }
 
   bool IsAsked(const std::string& node, const std::string& device) const {
-    return std::ranges::any_of(facts_.work.ports(), [&](const AskedPort& asked) {
-      return asked.port.node() == node && asked.port.device() == device;
-    });
+    return devices_.contains({node, device});
   }
 
   // The requested ports that the suspect covers.
   std::vector<std::size_t> Concerned(const v1::Suspect& suspect) const {
     std::vector<std::size_t> ports;
-    std::set<std::string> leaves;
-    for (const AskedPort& port : facts_.work.ports()) leaves.insert(port.leaf);
-    const v1::Suspect part = WithMembers(suspect, leaves);
+    const v1::Suspect part = WithMembers(suspect, leaves_);
     for (std::size_t i = 0; i < facts_.work.ports().size(); ++i)
       if (Holds(part, facts_.work.ports()[i].port, facts_.work.ports()[i].leaf)) ports.push_back(i);
     return ports;
@@ -189,9 +189,7 @@ class Verdicts {
 
   // A fault of it is a fault of the nodes that it concerns.
   bool IsOfNodes(const v1::Suspect& suspect) const {
-    const bool is_leaf = std::ranges::any_of(facts_.work.ports(), [&](const AskedPort& port) {
-      return !port.leaf.empty() && port.leaf == suspect.leaf();
-    });
+    const bool is_leaf = !suspect.leaf().empty() && leaves_.contains(suspect.leaf());
     return suspect.kind() == v1::SUSPECT_KIND_PORT || suspect.kind() == v1::SUSPECT_KIND_HOST ||
            suspect.kind() == v1::SUSPECT_KIND_LEAF ||
            (suspect.kind() == v1::SUSPECT_KIND_SWITCH && is_leaf);
@@ -364,6 +362,8 @@ class Verdicts {
   const CertificateFacts& facts_;
   v1::Certificate& certificate_;
   std::map<std::string, v1::CertifiedNode> nodes_;
+  std::set<std::pair<std::string_view, std::string_view>> devices_;  // Of the requested ports
+  std::set<std::string> leaves_;                                     // Likewise
   std::set<std::size_t> explained_;  // Ports whose failures have a suspect
   std::set<std::uint32_t> rails_;
   std::vector<v1::CoverageGap> not_covered_;

@@ -3,16 +3,17 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/control/certificates/certificate_seal.h"
 #include "daemon/control/certificates/certificates.h"
 #include "daemon/control/summaries.h"
 #include "proto/bounds.h"
 #include "proto/coverage.h"
-#include "proto/json.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
 namespace {
 
+constexpr std::size_t kListedBytes = 1 << 20;  // Of a part of a list, but one certificate
 constexpr std::string_view kRestart = "fabricd was restarted";
 
 }  // namespace
@@ -38,7 +39,8 @@ void Certificates::Restore(std::vector<v1::GetCertificateResponse> newest_first,
       facts.doubts.push_back(
           CoverageGapOf(node, v1::COVERAGE_GAP_REASON_CONTROLLER_RESTARTED, std::string(kRestart)));
     Judge(facts, certificate);
-    Sign(answer, now);
+    Seal(options_.key, options_.lifetime, now, answer);
+    Keep(answer);
   }
   Forget();
 }
@@ -54,32 +56,25 @@ Result<v1::GetCertificateResponse> Certificates::Get(const std::string& id) cons
                                         Quoted(id), kKeptMax));
 }
 
-std::vector<v1::Certificate> Certificates::List(const std::string& before, std::size_t max) const {
+std::vector<v1::Certificate> Certificates::List(const std::string& before, std::size_t max,
+                                                bool& more) const {
   std::vector<v1::Certificate> list;
   auto at = known_.rbegin();
   // A certificate that was dropped meanwhile was the oldest: none is older.
   while (!before.empty() && at != known_.rend())
     if ((at++)->second.answer.certificate().id() == before) break;
-  for (; at != known_.rend() && list.size() < max; ++at)
+  std::size_t bytes = 0;
+  for (; at != known_.rend() && list.size() < max && bytes < kListedBytes; ++at) {
     list.push_back(at->second.answer.certificate());
+    bytes += at->second.bytes;
+  }
+  more = at != known_.rend();
   return list;
 }
 
-// Completes, signs and stores a certificate with a verdict.
-void Certificates::Sign(v1::GetCertificateResponse& response, Moment now) {
-  v1::Certificate& certificate = *response.mutable_certificate();
-  certificate.set_state(v1::CERTIFICATE_STATE_DONE);
-  *certificate.mutable_issued_at() = ToProto(now.wall);
-  *certificate.mutable_expires_at() = ToProto(now.wall + options_.lifetime);
-  if (options_.key) {
-    const Signed text = SignJws(*options_.key, kCertificateType, ToJson(certificate, false));
-    v1::SignedCertificate& answer = *response.mutable_signed_();
-    answer.set_protected_header(text.header);
-    answer.set_payload(text.payload);
-    answer.set_signature(text.signature);
-  }
+void Certificates::Keep(const v1::GetCertificateResponse& response) {
   outbox_.store().PutCertificate(response);
-  if (options_.on_issued) options_.on_issued(certificate);
+  if (options_.on_issued) options_.on_issued(response.certificate());
 }
 
 // Drops the oldest certificates that are done.

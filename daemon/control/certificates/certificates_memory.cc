@@ -3,9 +3,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "daemon/blame/fabric.h"
 #include "daemon/control/certificates/certificates.h"
-#include "daemon/plan/plan.h"
+#include "daemon/control/probing/job_classes.h"
 
 namespace fabric::control {
 namespace {
@@ -28,63 +27,64 @@ bool Certificates::TestMemory(std::uint64_t number, Moment now) {
     (void)sources_.campaigns.Cancel(certificate.gpu_campaign(), now);  // It exists: it runs.
     return sources_.campaigns.Runs(certificate.gpu_campaign());
   }
-  const std::vector<std::string> nodes = running.memory.NodesToTest();
-  if (running.memory_tested || nodes.empty()) return false;
+  if (running.memory_planning) {
+    if (now.steady < running.probing_until) return true;
+    running.memory_planning = false;
+    running.memory.SetNotTested("there was no time left to test GPU memory");
+    return false;
+  }
+  if (running.memory_tested || running.memory.NodesToTest().empty()) return false;
   running.memory_tested = true;
   if (certificate.campaign().empty() || running.cut_off ||
       running.probing_until - now.steady < kMemoryTimeMin) {
     running.memory.SetNotTested("there was no time left to test GPU memory");
     return false;
   }
-  const Status started = StartMemory(number, nodes, now);
-  if (!started.ok())
-    running.memory.SetNotTested(Format("GPU memory was not tested: {}", started.message()));
-  return started.ok();
+  running.memory_planning = true;
+  memory_tests_.push_back(number);
+  return true;
 }
 
-Status Certificates::StartMemory(std::uint64_t number, const std::vector<std::string>& nodes,
-                                 Moment now) {
-  v1::Certificate& certificate = *known_.at(number).answer.mutable_certificate();
-  v1::CampaignSpec spec;
-  spec.mutable_nodes()->Assign(nodes.begin(), nodes.end());
-  *spec.mutable_rails() = certificate.request().rails();
-  spec.set_pattern(v1::CAMPAIGN_PATTERN_LOOPBACK);
+std::optional<MemoryTest> Certificates::TakeMemoryTest() {
+  const auto waits = [this](std::uint64_t number) {
+    const auto known = known_.find(number);
+    return known != known_.end() && known->second.running && known->second.running->memory_planning;
+  };
+  while (!memory_tests_.empty() && !waits(memory_tests_.back())) memory_tests_.pop_back();
+  if (memory_tests_.empty()) return std::nullopt;
+  MemoryTest test{.certificate = memory_tests_.back(), .spec = {}, .classes = {}};
+  memory_tests_.pop_back();
+  const Known& known = known_.at(test.certificate);
+  const v1::Certificate& certificate = known.answer.certificate();
+  const std::vector<std::string> nodes = known.running->memory.NodesToTest();
+  test.spec.mutable_nodes()->Assign(nodes.begin(), nodes.end());
+  *test.spec.mutable_rails() = certificate.request().rails();
+  test.spec.set_pattern(v1::CAMPAIGN_PATTERN_LOOPBACK);
   const std::vector<v1::ProbeSpec> probes = CertificateMemory::Probes();
-  spec.mutable_probes()->Assign(probes.begin(), probes.end());
-  std::vector<v1::TrafficClass> classes = {certificate.classes().begin(),
-                                           certificate.classes().end()};
-  if (classes.size() > 1) classes.resize(1);  // A second class takes the same way to the GPU.
-  SetClasses(classes, spec);
-  fleet::ExpectationTable expectations;
-  v1::CertificateRequest request = certificate.request();
-  request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
-  const fleet::FleetView view(ConnectedNodes(request, expectations));
-  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(view, spec, sources_.campaigns.ProbedLately(now),
-                                                   sources_.sites));
-  certificate.set_gpu_campaign(sources_.campaigns.NextId());
-  running_[certificate.gpu_campaign()] = number;
-  const auto started =
-      sources_.campaigns.Start(spec,
-                               {.plan = std::move(plan),
-                                .fabric = blame::FabricOf(view, sources_.sites, spec),
-                                .classes = std::move(classes)},
-                               now);
-  if (started.ok()) return {};
-  running_.erase(certificate.gpu_campaign());
-  certificate.clear_gpu_campaign();
-  return started.status();
+  test.spec.mutable_probes()->Assign(probes.begin(), probes.end());
+  test.classes = {certificate.classes().begin(), certificate.classes().end()};
+  // A second class takes the same way to the GPU.
+  if (test.classes.size() > 1) test.classes.resize(1);
+  SetClasses(test.classes, test.spec);
+  return test;
 }
 
-// Connected nodes of a request.
-std::vector<fleet::NodeView> Certificates::ConnectedNodes(
-    const v1::CertificateRequest& request, fleet::ExpectationTable& expectations) const {
-  std::vector<fleet::NodeView> nodes;
-  for (const std::string& name : request.nodes()) {
-    const fleet::NodeRecord* const record = sources_.fleet.Find(name);
-    if (record == nullptr || record->state != v1::NODE_STATE_CONNECTED) continue;
-    nodes.push_back(fleet::ViewOf(*record, sources_.profile, expectations));
+void Certificates::OnPlanned(std::uint64_t number, Result<PlannedCampaign> planned, Moment now) {
+  const auto at = known_.find(number);
+  if (at == known_.end() || !at->second.running) return;
+  Known& known = at->second;
+  if (!std::exchange(known.running->memory_planning, false)) return;
+  Status status = planned.status();
+  if (status.ok()) {
+    v1::Certificate& certificate = *known.answer.mutable_certificate();
+    certificate.set_gpu_campaign(sources_.campaigns.NextId());
+    running_[certificate.gpu_campaign()] = number;
+    status = sources_.campaigns.Start(planned->spec, std::move(planned->work), {}, now).status();
+    if (status.ok()) return;
+    running_.erase(certificate.gpu_campaign());
+    certificate.clear_gpu_campaign();
   }
-  return nodes;
+  known.running->memory.SetNotTested(Format("GPU memory was not tested: {}", status.message()));
 }
 
 }  // namespace fabric::control

@@ -153,6 +153,7 @@ std::optional<v1::Finding> FindingRegistry::TakeOut(const std::string& id) {
 
 void FindingRegistry::PutBack(const std::string& id, std::optional<v1::Finding> finding,
                               const FindingLifecycle& lifecycle, Step step, Moment now) {
+  ++changes_;
   if (lifecycle.idle()) lifecycles_.erase(id);
   if (!finding) return;
   if (step == Step::kOpened)
@@ -171,6 +172,7 @@ std::string FindingRegistry::OrderKey(const v1::Finding& finding) {
 
 // `change` is 1 or -1.
 void FindingRegistry::Count(const v1::Finding& finding, int change) {
+  ++changes_;
   if (counter_) counter_(finding, change);
   if (change > 0)
     ordered_.insert_or_assign(OrderKey(finding), finding.id());
@@ -212,13 +214,6 @@ std::vector<v1::Finding> FindingRegistry::ForBlame() const {
 v1::Finding FindingRegistry::WithExpiry(v1::Finding finding, const fleet::Fleet& fleet) const {
   if (unfound_.contains(finding.id())) finding.set_expired_reason(ExpiryReason(finding, fleet));
   return finding;
-}
-
-std::vector<v1::Finding> FindingRegistry::Held() const {
-  std::vector<v1::Finding> held;
-  for (const auto& [id, lifecycle] : lifecycles_)
-    if (lifecycle.waiting()) held.push_back(*lifecycle.waiting());
-  return held;
 }
 
 std::uint32_t FindingRegistry::FailingOn(const std::string& node) const {
@@ -271,6 +266,7 @@ Result<v1::Finding> FindingRegistry::Acknowledge(const v1::AcknowledgeFindingReq
   RETURN_IF_ERROR(outbox_.store().Durably(
       [&](store::Store& store) { return store.PutFinding(finding, record); }));
   at->second = finding;
+  ++changes_;
   Publish(finding, now);
   return finding;
 }

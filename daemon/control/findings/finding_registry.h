@@ -62,28 +62,36 @@ class FindingRegistry {
   const std::map<std::string, std::string>& ordered() const { return ordered_; }  // By OrderKey
   static std::string OrderKey(const v1::Finding& finding);
   std::vector<v1::Finding> Failing() const;  // Open, with the verdict FAIL
-  // Passes those of the next open findings with the verdict FAIL to `take`, in the order of their
-  // ids: findings behind the id `after`, which moves on. Empty: from the first. False: these were
-  // the last.
+  // Passes the next open findings to `take`, in the order of their ids: findings behind the id
+  // `after`, which moves on. Empty: from the first. False: these were the last.
   static constexpr std::size_t kFindingsOfRead = 1'000;
   template <class Take>
-  bool ReadFailing(std::string& after, Take take) const {
-    std::size_t left = kFindingsOfRead;
-    auto at = open_.upper_bound(after);
-    for (; at != open_.end() && left > 0; ++at, --left) {
-      after = at->first;
-      if (at->second.verdict() == v1::VERDICT_FAIL) take(at->second);
-    }
-    return at != open_.end();
+  bool ReadOpen(std::string& after, Take take) const {
+    return ReadSome(open_, after, take);
   }
+  // Those of them with the verdict FAIL.
+  template <class Take>
+  bool ReadFailing(std::string& after, Take take) const {
+    return ReadOpen(after, [&](const v1::Finding& finding) {
+      if (finding.verdict() == v1::VERDICT_FAIL) take(finding);
+    });
+  }
+  // The same for findings that are found by rules and not opened yet, because the machine booted
+  // recently.
+  template <class Take>
+  bool ReadHeld(std::string& after, Take take) const {
+    return ReadSome(lifecycles_, after, [&](const FindingLifecycle& lifecycle) {
+      if (lifecycle.waiting()) take(*lifecycle.waiting());
+    });
+  }
+  // Moves on when a finding changes, so that who reads in several turns can tell.
+  std::uint64_t changes() const { return changes_; }
   const v1::VerdictCounts& counts() const { return counts_; }  // Of the last Take
   // Adds what blame reads of the next of them: id and subject, without those that blame located.
   bool ReadForBlame(std::string& after, std::vector<v1::Finding>& findings) const;
   std::vector<v1::Finding> ForBlame() const;  // All of these
   // Sets `expired` on an open finding that rules cannot judge now, because a node is lost.
   v1::Finding WithExpiry(v1::Finding finding, const fleet::Fleet& fleet) const;
-  // Found by rules and not opened yet, because the machine booted recently.
-  std::vector<v1::Finding> Held() const;
   std::uint32_t FailingOn(const std::string& node) const;
 
   // What a person orders is stored durably, or fails with UNAVAILABLE and changes nothing. Other
@@ -110,6 +118,16 @@ class FindingRegistry {
     std::optional<std::vector<std::string>> rest;  // Of unfound_, when the others are done
     std::size_t next_found = 0, next_gone = 0, next_silence = 0, next_rest = 0;
   };
+  template <class Map, class Take>
+  static bool ReadSome(const Map& map, std::string& after, Take take) {
+    std::size_t left = kFindingsOfRead;
+    auto at = map.upper_bound(after);
+    for (; at != map.end() && left > 0; ++at, --left) {
+      after = at->first;
+      take(at->second);
+    }
+    return at != map.end();
+  }
   // Calls `apply` for the next elements. True: this was not the end.
   template <class List, class Apply>
   static bool Some(List& list, std::size_t& next, std::size_t& left, Apply apply);
@@ -139,6 +157,7 @@ class FindingRegistry {
   Silences silences_;
   v1::VerdictCounts counts_;
   std::map<std::string, std::uint32_t> failing_;  // By node
+  std::uint64_t changes_ = 0;
   SteadyTime ticked_at_{};
   std::optional<Work> work_;
 };

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "daemon/control/campaigns/campaign_start.h"
+#include "daemon/control/certificates/certificate_start.h"
 #include "daemon/control/findings/silences.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/listing/list_turn.h"
@@ -94,10 +95,11 @@ Status GetMesh(State& state, const v1::GetMeshRequest& request, v1::MeshStatus& 
   return {};
 }
 
-Status StartCertificate(State& state, const v1::StartCertificateRequest& request,
+Status StartCertificate(const StateTurns& turns, const v1::StartCertificateRequest& request,
                         v1::Certificate& certificate, Moment now) {
   RETURN_IF_ERROR(CheckAuthor(request.author()));
-  ASSIGN_OR_RETURN(certificate, state.certificates.Start(request.request(), request.author(), now));
+  ASSIGN_OR_RETURN(certificate,
+                   StartInTurns(turns, CertificateStart(request.request(), request.author()), now));
   return {};
 }
 
@@ -110,20 +112,22 @@ Status GetCertificate(State& state, const v1::GetCertificateRequest& request,
 Status ListCertificates(State& state, const v1::ListCertificatesRequest&,
                         v1::ListCertificatesResponse& response, ListTurn& turn) {
   constexpr std::size_t kCertificatesOfTurn = 16;
-  std::vector<v1::Certificate> list = state.certificates.List(turn.after(), kCertificatesOfTurn);
+  bool more = false;
+  std::vector<v1::Certificate> list =
+      state.certificates.List(turn.after(), kCertificatesOfTurn, more);
   auto at = list.begin();
   for (; at != list.end() && turn.HasRoom(); ++at) {
     const std::string id = at->id();
     turn.Offer(id, std::move(*at), *response.mutable_certificates());
   }
-  turn.End(at == list.end() && list.size() < kCertificatesOfTurn);
+  turn.End(at == list.end() && !more);
   return {};
 }
 
 constexpr Handler kProbeHandlers[] = {
-    kLong<&StartCampaign>,       kHandler<&GetCampaign>,    kList<&ListCampaignResults>,
-    kList<&ListCampaigns>,       kHandler<&CancelCampaign>, kHandler<&GetMesh>,
-    kHandler<&StartCertificate>, kHandler<&GetCertificate>, kList<&ListCertificates>,
+    kLong<&StartCampaign>,      kHandler<&GetCampaign>,    kList<&ListCampaignResults>,
+    kList<&ListCampaigns>,      kHandler<&CancelCampaign>, kHandler<&GetMesh>,
+    kLong<&StartCertificate>,   kHandler<&GetCertificate>, kList<&ListCertificates>,
     kHandler<&RecheckFindings>,
 };
 

@@ -12,11 +12,13 @@
 
 #include "tests/testing/control_world.h"
 #include "tests/testing/nodes.h"
+#include "tests/unit/control/between_turns.h"
 
 namespace fabric::control {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::ActsBetweenTurns;
 using ::testing::ElementsAre;
 
 // Each look at it takes `step`.
@@ -137,27 +139,6 @@ TEST(ControllerTurns, ShortOnesAreNotReported) {
   world.ConnectNodes(1);
   EXPECT_EQ(reported, 0);
 }
-
-// Calls `act` before each turn of others, without the lock: a turn looks at the clock when it is
-// requested, when it begins and when it ends.
-class ActsBetweenTurns final : public Clock {
- public:
-  std::function<void(int turn)> act;
-
-  Moment Now() const override {
-    if (acting_ || !act) return {};
-    if (looks_++ % 3 == 0) {
-      acting_ = true;
-      act(looks_ / 3);
-      acting_ = false;
-    }
-    return {};
-  }
-
- private:
-  mutable int looks_ = 0;
-  mutable bool acting_ = false;
-};
 
 v1::NodeSnapshot FaultyNode() {
   v1::NodeSnapshot node = testing::RoceNode({.number = 3, .rails = 2});
