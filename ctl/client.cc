@@ -147,6 +147,8 @@ class GrpcClient final : public Client {
     gpr_set_log_function([](gpr_log_func_args*) {});
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+    // Messages are not compressed: decompression has no limit of memory.
+    arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
     // The controller is a machine of the cluster, which a web proxy cannot reach.
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     // Detects a lost controller while the stream is idle.

@@ -29,6 +29,8 @@ Result<Response> Call(const HostPort& controller, const tls::TlsMaterial* materi
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+  // Messages are not compressed: decompression has no limit of memory.
+  arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   const auto stub = v1::NodeJoin::NewStub(
       grpc::CreateCustomChannel(ToString(controller),
                                 material == nullptr ? tls::MakeUnverifiedCredentials()

@@ -31,6 +31,8 @@ Stub Connect(const LinkOptions& options, const std::string& controller) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(Limit("controller_message_bytes")));
+  // Messages are not compressed: decompression has no limit of memory.
+  arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   const auto credentials = options.tls == nullptr
                                ? grpc::InsecureChannelCredentials()
                                : tls::MakeChannelCredentials(options.tls->material());

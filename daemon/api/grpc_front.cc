@@ -81,6 +81,10 @@ Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, Ca
   builder.RegisterService(&agents);
   builder.RegisterCallbackGenericService(&parts->unary);
   builder.SetMaxReceiveMessageSize(kReceiveBytesMax);
+  // gRPC checks the size of a compressed message after it has decompressed it: 1 MB becomes 1 GB.
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.SetResourceQuota(grpc::ResourceQuota("fabricd").Resize(Limit("grpc_memory")));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              static_cast<int>(Limit("streams_per_connection")));
