@@ -41,6 +41,7 @@ FabricBuilder::FabricBuilder(const v1::CampaignSpec& spec)
 
 void FabricBuilder::Add(const fleet::NodeView& node, const fleet::Sites& sites) {
   if (!nodes_.empty() && !nodes_.contains(node.node->name)) return;
+  if (!topology_version_) topology_version_ = sites.infiniband_version();
   for (const fleet::PortView& port : node.ports) {
     if (!port.rail || (!rails_.empty() && !rails_.contains(port.rail->value()))) continue;
     Entry& entry = entries_.emplace_back();
@@ -60,8 +61,9 @@ void FabricBuilder::Sort() {
             [](const Entry& a, const Entry& b) { return Key(a.endpoint) < Key(b.endpoint); });
 }
 
-void FabricBuilder::AddTopology(const fleet::InfinibandTopology& topology) {
-  if (topology.empty()) return;
+void FabricBuilder::AddTopology(const fleet::Sites& sites) {
+  const fleet::InfinibandTopology& topology = sites.infiniband();
+  if (topology.empty() || topology_version_ != sites.infiniband_version()) return;
   for (const fleet::InfinibandSwitch& each : topology.switches())
     fabric_.links_up[each.name] = LinksOf(topology, each);
   fabric_.links_known_at = ToString(ToProto(topology.made_at()));
@@ -82,7 +84,7 @@ Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites,
                 const v1::CampaignSpec& spec) {
   FabricBuilder builder(spec);
   for (const fleet::NodeView& node : fleet.nodes()) builder.Add(node, sites);
-  builder.AddTopology(sites.infiniband());
+  builder.AddTopology(sites);
   return std::move(builder).Build();
 }
 

@@ -78,8 +78,9 @@ class FabricBuilder {
  public:
   explicit FabricBuilder(const v1::CampaignSpec& spec);
   void Add(const fleet::NodeView& node, const fleet::Sites& sites);
-  // After the last node: cables and paths of the topology by which the nodes were added.
-  void AddTopology(const fleet::InfinibandTopology& topology);
+  // After the last node: cables and paths of the topology by which the nodes were added. Adds none
+  // if the topology was replaced after the first node: the fabric then has leaves only.
+  void AddTopology(const fleet::Sites& sites);
   Fabric Build() &&;
 
  private:
@@ -92,6 +93,7 @@ class FabricBuilder {
   std::set<std::string> nodes_;  // Of the spec; empty: all
   std::set<std::uint32_t> rails_;
   std::deque<Entry> entries_;  // Not a vector, which moves all of them when it grows
+  std::optional<std::uint64_t> topology_version_;  // Of the first node
   Fabric fabric_;
 };
 

@@ -31,7 +31,12 @@ class Sites {
 
   void set_places(profile::Places places) { places_ = std::move(places); }
   const InfinibandTopology& infiniband() const { return infiniband_; }
-  void set_infiniband(InfinibandTopology topology) { infiniband_ = std::move(topology); }
+  void set_infiniband(InfinibandTopology topology) {
+    infiniband_ = std::move(topology);
+    ++infiniband_version_;
+  }
+  // Differs after each set_infiniband. Indexes of switches are valid for one version only.
+  std::uint64_t infiniband_version() const { return infiniband_version_; }
 
   // Leaf: system name of the LLDP neighbor, else its chassis id, else the switch in the InfiniBand
   // topology, else the profile's leaf. Pod: always the profile's.
@@ -46,6 +51,7 @@ class Sites {
 
   profile::Places places_;
   InfinibandTopology infiniband_;
+  std::uint64_t infiniband_version_ = 0;
 };
 
 }  // namespace fabric::fleet

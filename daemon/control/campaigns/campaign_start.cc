@@ -92,7 +92,7 @@ bool CampaignStart::Gather(State& state) {
   fleet::ExpectationTable expectations;  // Of this turn: the profile can change.
   for (; next_node_ < end; ++next_node_) Add(state, nodes_[next_node_], expectations);
   if (next_node_ < nodes_.size()) return true;
-  gathered_->fabric.AddTopology(state.sites.infiniband());
+  gathered_->fabric.AddTopology(state.sites);
   return false;
 }
 

@@ -126,7 +126,7 @@ bool CertificateStart::Gather(State& state) {
       Add(fleet::ViewOf(*record, state.options.profile, expectations), state);
   if (next_node_ < nodes.size()) return true;
   if (gathered_->explaining.Read(state.findings)) return true;
-  gathered_->fabric.AddTopology(state.sites.infiniband());
+  gathered_->fabric.AddTopology(state.sites);
   return false;
 }
 
@@ -248,7 +248,7 @@ Result<PlannedCampaign> PlanInTurns(const StateTurns& turns, const MemoryTest& t
       fabric.Add(view, state.sites);
     }
     if (next < nodes.size()) return true;
-    fabric.AddTopology(state.sites.infiniband());
+    fabric.AddTopology(state.sites);
     pairs_at_once = std::max(state.options.pairs_at_once_max, 1U);
     return false;
   };

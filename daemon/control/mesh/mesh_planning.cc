@@ -45,7 +45,7 @@ bool MeshPlanning::Gather(const fleet::Fleet& fleet, const fleet::Sites& sites,
         obstacles_.emplace(plan::PortName(probed), std::move(reason));
     }
   }
-  fabric_.AddTopology(sites.infiniband());
+  fabric_.AddTopology(sites);
   return false;
 }
 

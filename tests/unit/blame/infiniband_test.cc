@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "tests/testing/infiniband.h"
@@ -45,6 +46,25 @@ Fabric Discover() {
   topology.set_made_at(WallTime(std::chrono::seconds(1'800'000'000)));
   sites.set_infiniband(std::move(topology));
   return FabricOf(fleet::FleetView(fleet), sites);
+}
+
+// Indexes of its switches are no longer those of the ports that were read.
+TEST(InfinibandBlame, ATopologyThatIsReplacedWhileNodesAreReadGivesNoPaths) {
+  fleet::Fleet fleet;
+  for (std::uint32_t node = 0; node < kFabricNodes; ++node)
+    fleet.Put(fabric::testing::InfinibandNode({.number = 10 + node, .rails = 1, .gpu = false}), {});
+  const fleet::FleetView view(fleet);
+  fleet::Sites sites;
+  for (const bool replaced : {false, true}) {
+    sites.set_infiniband(fabric::testing::TopologyOf(Discovered()));
+    FabricBuilder builder{v1::CampaignSpec()};
+    for (const fleet::NodeView& node : view.nodes()) builder.Add(node, sites);
+    if (replaced) sites.set_infiniband(fabric::testing::TopologyOf(Discovered().substr(0, 300)));
+    builder.AddTopology(sites);
+    const Fabric fabric = std::move(builder).Build();
+    EXPECT_EQ(fabric.endpoints.size(), kFabricNodes);
+    EXPECT_EQ(fabric.links_up.empty(), replaced);
+  }
 }
 
 TEST(InfinibandBlame, NamesTheUplinkOfALeafAndItsLinks) {
