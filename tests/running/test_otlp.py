@@ -11,9 +11,11 @@ import json
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import tls_world
@@ -210,11 +212,23 @@ class OtlpTest(TlsWorld):
         self.assertEqual(attributes(finding)["fabric.change"], "opened")
         self.assertGreaterEqual(int(finding["observedTimeUnixNano"]), int(finding["timeUnixNano"]))
 
+    def stop_with_all_answered(self, receiver):
+        """A request whose answer is lost is sent again, and its events are then doubled."""
+        def answered():
+            receiver.process.send_signal(signal.SIGSTOP)
+            time.sleep(0.1)
+            if 0 < self.outcome("logs", "ok") == len(receiver.requests("logs")):
+                return True
+            receiver.process.send_signal(signal.SIGCONT)
+            return False
+        self.until(answered, "all requests are answered")
+        receiver.stop()
+
     def test_a_collector_that_is_down_gets_the_events_later_and_once(self):
         receiver = self.start_receiver()
         log = self.start_all(receiver)
+        self.stop_with_all_answered(receiver)
         before = receiver.bodies()
-        receiver.stop()
         self.started["fabric-agent"]()
         self.until_logged(log, "OTLP: export of metrics to ")
         self.until(lambda: self.outcome("logs", "retry") >= 2, "events are repeated")
