@@ -76,20 +76,38 @@ class TestFaults(LabCase):
                  one["fault"].removeprefix("FAULT_KIND_"))
                 for one in campaign["blame"].get("suspects", [])]
 
-    def blamed(self, *words):
-        """Suspects and blame of a campaign. Repeated while its results are too few: on a busy
-        machine the guests do not run at times, and no other part is judged then."""
+    def blamed_in(self, *words):
+        """Suspects of a campaign, and the campaign. Repeated while its results are too few: on a
+        busy machine the guests do not run at times, and no other part is judged then."""
         for _ in range(TRIES):
             campaign = self.campaign(*words, "--until-decided")
             if campaign["blame"]["state"] != "BLAME_STATE_INSUFFICIENT_DATA":
                 break
             print("[too few results, again] ", end="", file=sys.stderr, flush=True)
-        return self.suspects(campaign), campaign["blame"]
+        return self.suspects(campaign), campaign
+
+    def blamed(self, *words):
+        """Suspects and blame of a campaign."""
+        suspects, campaign = self.blamed_in(*words)
+        return suspects, campaign["blame"]
+
+    @staticmethod
+    def pings(campaign):
+        """A line for each result: what a wrong accusation was based on."""
+        lines = []
+        for one in campaign["results"]:
+            ping = one["result"].get("ping", {})
+            trip = ping.get("network_round_trip", {})
+            times = [round(trip.get(each, 0)) for each in ("min_us", "median_us", "p99_us")]
+            flows = [round(flow.get("median_us", 0)) for flow in ping.get("flows", [])]
+            lines.append(f"{one['started_at']} round {one['round']} {one['from']['node']} to "
+                         f"{one['to']['node']} {one['result']['status']} {times} flows {flows}")
+        return "\n".join(lines)
 
     def test_00_a_healthy_fabric_has_no_suspects(self):
         self.assertEqual(self.findings(), [])
-        suspects, blame = self.blamed(*PINGS)
-        self.assertEqual(suspects, [], blame)
+        suspects, campaign = self.blamed_in(*PINGS)
+        self.assertEqual(suspects, [], f"{campaign['blame']}\n{self.pings(campaign)}")
 
     def test_01_loss_on_one_link(self):
         for what, value, fault in (("loss", 20, "PACKET_LOSS"), ("cut", 1, "TOTAL_LOSS")):
