@@ -85,16 +85,17 @@ class Subnet:
 
     @contextlib.contextmanager
     def paused_managers(self):
-        """While something changes that makes ibsim drop requests, such as one to an opensm that
-        starts. A real kernel ends a request that is lost with a timeout; with ibsim, opensm waits
-        for the answer for ever, and sweeps no more."""
+        """Stops the managers during a change that makes ibsim drop requests. A real kernel ends a
+        lost request with a timeout. With ibsim, opensm waits forever and stops sweeping."""
         self.wait_for_idle_managers()
         for manager in self.managers:
             manager.send_signal(signal.SIGSTOP)
         self.type("")  # ibsim has answered what was sent before.
-        yield
-        for manager in self.managers:
-            manager.send_signal(signal.SIGCONT)
+        try:
+            yield
+        finally:  # A stopped process does not end when it is terminated.
+            for manager in self.managers:
+                manager.send_signal(signal.SIGCONT)
 
     def wait_for_idle_managers(self):
         """An opensm that sweeps the subnet writes to its log."""

@@ -115,9 +115,9 @@ Bytes BytesOf(const PortView& port, PriorityMask mask) {
   return bytes;
 }
 
-// The tight limit needs more missing bytes than a difference of reading times explains, and one
-// lossy priority that carries about as many. With much more traffic, that priority carries other
-// traffic than RDMA. Only on mlx5, the counter of RDMA is known not to exceed those of priorities.
+// The tight limit applies if more bytes are missing than a difference of reading times explains,
+// and one lossy priority carries about the same number. If it carries much more, other traffic than
+// RDMA uses it. Only mlx5 is known to count no more RDMA bytes than bytes of the priorities.
 double ShareMin(const PortView& port, const Bytes& bytes, std::uint64_t sent) {
   const std::uint64_t missing = sent - std::min(sent, bytes.lossless);
   const bool certain = missing >= kBytesMin && bytes.most >= missing - missing / 10 &&

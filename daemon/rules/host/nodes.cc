@@ -68,7 +68,7 @@ bool IsCardJudged(const v1::PciFunction& card) {
          card.driver() == "hfi1";
 }
 
-// The RDMA driver beside that of the Ethernet side of a card; empty: none, or not known.
+// The RDMA module that belongs to the Ethernet driver of a card. Empty: none, or not known.
 std::string_view RdmaModuleOf(const v1::PciFunction& card) {
   constexpr std::pair<std::string_view, std::string_view> kModules[] = {
       {"bnxt_en", "bnxt_re"}, {"ice", "irdma"},          {"i40e", "irdma"},     {"idpf", "irdma"},
