@@ -33,6 +33,8 @@ constexpr int kEvaluationSteps = 64;
 constexpr int kCampaignSteps = 10;
 // A plan of the mesh reads the whole fleet.
 constexpr int kMeshSteps = 64;
+// A silence, or the end of a hold time, can apply to thousands of findings.
+constexpr int kFindingSteps = 64;
 // Certificates read all findings and their nodes before these change again.
 constexpr int kCertificateSteps = 2'000;
 
@@ -71,9 +73,12 @@ void Controller::Tick(Moment now) {
     turn(TurnKind::kTickRules, [&]() REQUIRES(mutex_) {
       more = state_->evaluator.Tick(state_->fleet, state_->findings, now);
     });
-  turn(TurnKind::kTickFindings, [&]() REQUIRES(mutex_) {
-    if (state_->evaluator.Settled(now)) state_->findings.Tick(state_->fleet, now);
-  });
+  more = true;
+  for (int step = 0; more && step < kFindingSteps; ++step)
+    turn(TurnKind::kTickFindings, [&]() REQUIRES(mutex_) {
+      more = state_->findings.ApplySilences(now) ||
+             (state_->evaluator.Settled(now) && state_->findings.Tick(state_->fleet, now));
+    });
   more = true;
   for (int step = 0; more && step < kCertificateSteps; ++step)
     turn(TurnKind::kTickCertificates, [&]() REQUIRES(mutex_) {

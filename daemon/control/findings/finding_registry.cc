@@ -39,7 +39,9 @@ void FindingRegistry::Restore(std::vector<v1::Finding> open, std::vector<v1::Sil
     open_.insert_or_assign(id, std::move(finding));
   }
   // Silences may have ended while the controller was down.
-  ApplySilences({.note = "silence expired"}, now);
+  BeginPass({.note = "silence expired"});
+  while (ApplySilences(now)) {
+  }
 }
 
 void FindingRegistry::ExpectAll() {
@@ -120,26 +122,43 @@ void FindingRegistry::Gone(const std::string& id, const fleet::Fleet& fleet, Mom
   PutBack(id, std::move(finding), lifecycle, step, now);
 }
 
-void FindingRegistry::Tick(const fleet::Fleet& fleet, Moment now) {
-  if (now.steady - ticked_at_ < kTickEvery) return;
-  ticked_at_ = now.steady;
-  for (const v1::Silence& over : silences_.Expire(now))
-    ApplySilences({.note = Format("silence {} expired", over.id())}, now);
-  std::vector<std::string> ids;  // A copy: entries are erased in the loop.
-  for (const auto& [id, lifecycle] : lifecycles_)
-    if (lifecycle.Due(now)) ids.push_back(id);
-  for (const std::string& id : ids) {
-    FindingLifecycle& lifecycle = lifecycles_.at(id);
-    auto finding = TakeOut(id);
-    if (lifecycle.held_open() && AffectsLostNode(*finding, fleet)) {
-      lifecycle.Unknown();
-      unfound_.insert(id);
-    }
-    const bool young = lifecycle.waiting() &&
-                       AffectsBootingNode(*lifecycle.waiting(), fleet, options_.boot_grace, now);
-    const Step step = lifecycle.Tick(finding, young, options_.flap_hold, now);
-    PutBack(id, std::move(finding), lifecycle, step, now);
+bool FindingRegistry::Tick(const fleet::Fleet& fleet, Moment now) {
+  if (!tick_after_) {
+    if (now.steady - ticked_at_ < kTickEvery) return false;
+    ticked_at_ = now.steady;
+    tick_after_.emplace();
+    for (const v1::Silence& over : silences_.Expire(now))
+      BeginPass({.note = Format("silence {} expired", over.id())});
   }
+  const std::vector<std::string> due = NextDue(now);
+  for (const std::string& id : due) Advance(id, fleet, now);
+  if (due.size() < kFindingsOfStep)
+    tick_after_.reset();
+  else
+    tick_after_ = due.back();
+  return tick_after_.has_value();
+}
+
+// Ids of the next lifecycles whose time is over. A copy: entries are erased when they advance.
+std::vector<std::string> FindingRegistry::NextDue(Moment now) const {
+  std::vector<std::string> due;
+  for (auto at = lifecycles_.upper_bound(*tick_after_);
+       at != lifecycles_.end() && due.size() < kFindingsOfStep; ++at)
+    if (at->second.Due(now)) due.push_back(at->first);
+  return due;
+}
+
+void FindingRegistry::Advance(const std::string& id, const fleet::Fleet& fleet, Moment now) {
+  FindingLifecycle& lifecycle = lifecycles_.at(id);
+  auto finding = TakeOut(id);
+  if (lifecycle.held_open() && AffectsLostNode(*finding, fleet)) {
+    lifecycle.Unknown();
+    unfound_.insert(id);
+  }
+  const bool young = lifecycle.waiting() &&
+                     AffectsBootingNode(*lifecycle.waiting(), fleet, options_.boot_grace, now);
+  const Step step = lifecycle.Tick(finding, young, options_.flap_hold, now);
+  PutBack(id, std::move(finding), lifecycle, step, now);
 }
 
 // Takes a finding out of the registry while its lifecycle advances, and subtracts it from the
@@ -285,7 +304,8 @@ Result<v1::Silence> FindingRegistry::AddSilence(const v1::CreateSilenceRequest& 
     silences_.Remove(silence.id());
     return stored;
   }
-  ApplySilences({}, now);
+  BeginPass({});
+  ApplySilences(now);
   return silence;
 }
 
@@ -296,7 +316,8 @@ Result<v1::Silence> FindingRegistry::EndSilence(const v1::DeleteSilenceRequest& 
   *silence.mutable_until() = ToProto(now.wall);
   RETURN_IF_ERROR(Store(silence));
   silences_.Remove(silence.id());
-  ApplySilences({request.author(), Format("silence {} ended", silence.id())}, now);
+  BeginPass({request.author(), Format("silence {} ended", silence.id())});
+  ApplySilences(now);
   return silence;
 }
 
@@ -311,25 +332,43 @@ const v1::Silence* FindingRegistry::SilenceOf(const v1::Finding& finding) const 
   return cause == open_.end() ? nullptr : silences_.Match(cause->second);
 }
 
-// Marks the finding with its active silence. `why`: the note when none is active any more.
-void FindingRegistry::ApplySilence(v1::Finding& finding, const Said& why, Moment now) {
+// Marks the finding with its active silence. `why`: the note when none is active any more. True:
+// the finding has changed.
+bool FindingRegistry::ApplySilence(v1::Finding& finding, const Said& why, Moment now) {
   const v1::Silence* const silence = SilenceOf(finding);
   if (silence == nullptr) {
-    if (!finding.has_silenced()) return;
+    if (!finding.has_silenced()) return false;
     Count(finding, -1);
     finding.clear_silenced();
     Count(finding, 1);
     Record(finding, v1::FINDING_ACTION_UNSILENCED, why, now);
-  } else if (finding.silenced().id() != silence->id()) {
-    Count(finding, -1);
-    *finding.mutable_silenced() = *silence;
-    Count(finding, 1);
-    Record(finding, v1::FINDING_ACTION_SILENCED, {silence->author(), silence->reason()}, now);
+    return true;
   }
+  if (finding.silenced().id() == silence->id()) return false;
+  Count(finding, -1);
+  *finding.mutable_silenced() = *silence;
+  Count(finding, 1);
+  Record(finding, v1::FINDING_ACTION_SILENCED, {silence->author(), silence->reason()}, now);
+  return true;
 }
 
-void FindingRegistry::ApplySilences(const Said& why, Moment now) {
-  for (auto& [id, finding] : open_) ApplySilence(finding, why, now);
+void FindingRegistry::BeginPass(Said why) {
+  passes_.push_back({.why = std::move(why)});
+}
+
+// Each finding is compared with all silences.
+bool FindingRegistry::ApplySilences(Moment now) {
+  if (passes_.empty()) return false;
+  Pass& pass = passes_.front();
+  std::size_t compared = kComparedOfStep / std::max<std::size_t>(1, silences_.size());
+  std::size_t changed = kFindingsOfStep;
+  for (auto at = open_.upper_bound(pass.after); at != open_.end(); ++at) {
+    if (ApplySilence(at->second, pass.why, now)) --changed;
+    pass.after = at->first;
+    if (changed == 0 || compared-- <= 1) return true;
+  }
+  passes_.pop_front();
+  return !passes_.empty();
 }
 
 v1::FindingRecord FindingRegistry::RecordOf(const v1::Finding& finding, v1::FindingAction action,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -54,8 +55,11 @@ class FindingRegistry {
   // All rules judge again: open findings that the next Take does not find are resolved.
   void ExpectAll();
 
-  // Opens waiting findings, resolves those whose hold time is over, ends silences.
-  void Tick(const fleet::Fleet& fleet, Moment now);
+  // Opens waiting findings, resolves those whose hold time is over, ends silences. Each call does a
+  // bounded part. True: more is left.
+  bool Tick(const fleet::Fleet& fleet, Moment now);
+  // The same for changes of silences: applies them to the next findings.
+  bool ApplySilences(Moment now);
 
   const std::map<std::string, v1::Finding>& open() const { return open_; }  // By id
   // Ids of the open findings in the order of lists: the most severe first.
@@ -98,7 +102,8 @@ class FindingRegistry {
   // errors: INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h. An id of a finding
   // may be a prefix: INVALID_ARGUMENT when several findings match.
   Result<v1::Finding> Find(const std::string& id) const;  // Open or resolved
-  // FAILED_PRECONDITION when the finding is resolved.
+  // Silences apply to the first kFindingsOfStep findings at once, and to the others in
+  // ApplySilences(). FAILED_PRECONDITION when the finding is resolved.
   Result<v1::Finding> Acknowledge(const v1::AcknowledgeFindingRequest& request, Moment now);
   Result<v1::Silence> AddSilence(const v1::CreateSilenceRequest& request, Moment now);
   Result<v1::Silence> EndSilence(const v1::DeleteSilenceRequest& request, Moment now);
@@ -106,10 +111,16 @@ class FindingRegistry {
 
  private:
   static constexpr std::size_t kFindingsOfStep = 100;
+  static constexpr std::size_t kComparedOfStep = 100'000;  // Findings with silences
 
   struct Said {
     std::string author;
     std::string note;
+  };
+  // Applies the silences to all open findings.
+  struct Pass {
+    Said why;
+    std::string after;  // Id of the finding that was last
   };
   // An evaluation that is being applied.
   struct Work {
@@ -133,13 +144,15 @@ class FindingRegistry {
   static bool Some(List& list, std::size_t& next, std::size_t& left, Apply apply);
   void Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now);
   void Gone(const std::string& id, const fleet::Fleet& fleet, Moment now);
+  std::vector<std::string> NextDue(Moment now) const;
+  void Advance(const std::string& id, const fleet::Fleet& fleet, Moment now);
   std::optional<v1::Finding> TakeOut(const std::string& id);
   void PutBack(const std::string& id, std::optional<v1::Finding> finding,
                const FindingLifecycle& lifecycle, Step step, Moment now);
   void Count(const v1::Finding& finding, int change);
   const v1::Silence* SilenceOf(const v1::Finding& finding) const;
-  void ApplySilence(v1::Finding& finding, const Said& why, Moment now);
-  void ApplySilences(const Said& why, Moment now);
+  bool ApplySilence(v1::Finding& finding, const Said& why, Moment now);
+  void BeginPass(Said why);
   static v1::FindingRecord RecordOf(const v1::Finding& finding, v1::FindingAction action,
                                     const Said& said, Moment now);
   void Record(const v1::Finding& finding, v1::FindingAction action, const Said& said, Moment now);
@@ -159,6 +172,8 @@ class FindingRegistry {
   std::map<std::string, std::uint32_t> failing_;  // By node
   std::uint64_t changes_ = 0;
   SteadyTime ticked_at_{};
+  std::optional<std::string> tick_after_;  // Id of the last lifecycle that Tick() looked at
+  std::deque<Pass> passes_;                // In the order in which silences changed
   std::optional<Work> work_;
 };
 

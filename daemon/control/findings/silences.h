@@ -33,6 +33,7 @@ class Silences {
   // needs a silence for each; of those, the one that ends first.
   const v1::Silence* Match(const v1::Finding& finding) const;
   std::vector<v1::Silence> all() const;  // Ordered by end
+  std::size_t size() const { return silences_.size(); }
 
  private:
   // The silence of this node that ends last. An empty name matches silences without a node.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "daemon/store/store.h"
 #include "proto/names.h"
 #include "tests/testing/fake_agents.h"
@@ -204,6 +205,54 @@ TEST_F(FindingRegistryTest, CountsAFlappingOneUntilItIsResolved) {
   EXPECT_EQ(registry_.FailingOn("n1"), 0u);
   EXPECT_THAT(registry_.open(), IsEmpty());
   EXPECT_EQ(store_->OpenFindings()->size(), 0u);
+}
+
+std::vector<v1::Finding> Many(std::size_t number) {
+  std::vector<v1::Finding> many;
+  for (std::size_t n = 0; n < number; ++n)
+    many.push_back(Finding(Format("f{:04}", n), "n1", "MTU 1500"));
+  return many;
+}
+
+TEST_F(FindingRegistryTest, ASilenceThatAppliesToManyIsAppliedInParts) {
+  Take(Many(1'050));
+  log_.events.clear();
+  const auto events = [this] { return std::exchange(log_.events, {}).size(); };
+  v1::CreateSilenceRequest request;
+  request.mutable_silence()->set_rule("mtu_equal_on_rail");
+  request.mutable_silence()->set_author("ada");
+  request.mutable_silence()->set_reason("cables are replaced");
+  request.set_duration_seconds(60);
+  ASSERT_TRUE(registry_.AddSilence(request, now_).ok());
+  EXPECT_EQ(events(), 100u) << "all that fits one part";
+  for (bool more = true; more;) {
+    more = registry_.ApplySilences(now_);
+    EXPECT_LE(events(), 100u);
+  }
+  for (const auto& [id, finding] : registry_.open()) EXPECT_TRUE(finding.has_silenced()) << id;
+
+  Pass(61s);
+  while (registry_.Tick(fleet_, now_)) EXPECT_EQ(events(), 0u);
+  for (bool more = true; more;) {
+    more = registry_.ApplySilences(now_);
+    EXPECT_LE(events(), 100u);
+  }
+  for (const auto& [id, finding] : registry_.open()) EXPECT_FALSE(finding.has_silenced()) << id;
+}
+
+TEST_F(FindingRegistryTest, HoldTimesOfManyEndInParts) {
+  for (int i = 0; i < 3; ++i) {
+    Take(Many(250));
+    Take({});
+  }
+  ASSERT_EQ(registry_.open().size(), 250u) << "flapping";
+  Pass(LifecycleOptions().flap_hold);
+  for (bool more = true; more;) {
+    const std::size_t before = registry_.open().size();
+    more = registry_.Tick(fleet_, now_);
+    EXPECT_LE(before - registry_.open().size(), 100u);
+  }
+  EXPECT_THAT(registry_.open(), IsEmpty());
 }
 
 TEST_F(FindingRegistryTest, AnIdThatSeveralBeginWithNamesThem) {
