@@ -140,6 +140,7 @@ Controller::~Controller() = default;
 
 Status Controller::OnMessage(SessionId id, v1::AgentMessage message, Moment now) {
   const Turn turn(mutex_, turns_, clock_, KindOf(message));
+  const WriteBatch batch(state_->outbox);
   const Status status = Receive(id, std::move(message), now);
   if (!status.ok()) numbers_.CountRefused(CodeName(status.code()));
   return status;
@@ -306,6 +307,7 @@ void Controller::Resume(Session& session, bool wants_snapshot, Moment now) {
 
 void Controller::OnGone(SessionId id, const std::string& reason, Moment now) {
   const Turn turn(mutex_, turns_, clock_, TurnKind::kGone);
+  const WriteBatch batch(state_->outbox);
   Session* const session = state_->sessions.Find(id);
   if (session == nullptr) return;  // Refused, or replaced by a newer one
   const std::string node = session->node.name();

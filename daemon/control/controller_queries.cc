@@ -39,6 +39,7 @@ Status Controller::Call(const google::protobuf::Message& request,
   if (handler->in_turns != nullptr) return CallLong(*handler, request, response, now);
   if (handler->list == nullptr) {
     const Turn turn(mutex_, turns_, clock_, TurnKind::kCall, request.GetDescriptor()->name());
+    const WriteBatch batch(state_->outbox);
     return handler->call(*state_, request, response, now);
   }
   return CallInTurns(request, response, now, [&](const auto& one, auto& part, ListTurn& list) {
@@ -53,6 +54,7 @@ Status Controller::CallLong(const Handler& handler, const google::protobuf::Mess
   const MutexLock one(long_calls_);
   const StateTurns turns([&](const std::function<void(State&)>& work) {
     const Turn turn(mutex_, turns_, clock_, TurnKind::kCall, request.GetDescriptor()->name());
+    const WriteBatch batch(state_->outbox);
     work(*state_);
   });
   return handler.in_turns(turns, request, response, now);
@@ -83,6 +85,7 @@ std::vector<SubnetNews> Controller::TakeSubnetNews() {
 void Controller::OnSubnetDecoded(const std::string& subnet, Result<SubnetContent> content,
                                  Moment now) {
   const Turn turn(mutex_, turns_, clock_, TurnKind::kTopology);
+  const WriteBatch batch(state_->outbox);
   if (content.ok() && content->changes.total() > 0) {
     state_->subnet_histories.Add(content->changes, now);
     state_->outbox.Publish(

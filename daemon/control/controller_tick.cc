@@ -44,6 +44,7 @@ constexpr int kCertificateSteps = 2'000;
 void Controller::Tick(Moment now) {
   const auto turn = [&](TurnKind kind, auto work) {
     const Turn one(mutex_, turns_, clock_, kind);
+    const WriteBatch batch(state_->outbox);
     work();
   };
   turn(TurnKind::kTickSessions, [&]() REQUIRES(mutex_) { TickSessions(now); });
@@ -98,6 +99,7 @@ void Controller::Tick(Moment now) {
 void Controller::StartDue(Moment now) {
   const StateTurns turns([&](const std::function<void(State&)>& work) {
     const Turn turn(mutex_, turns_, clock_, TurnKind::kTickCampaigns);
+    const WriteBatch batch(state_->outbox);
     work(*state_);
   });
   while (const auto due = turns.In([](State& state) { return state.schedules.TakeDue(); })) {
@@ -113,6 +115,7 @@ void Controller::StartDue(Moment now) {
 void Controller::StartMemoryTests(Moment now) {
   const StateTurns turns([&](const std::function<void(State&)>& work) {
     const Turn turn(mutex_, turns_, clock_, TurnKind::kTickCertificates);
+    const WriteBatch batch(state_->outbox);
     work(*state_);
   });
   while (const auto test =

@@ -105,33 +105,33 @@ void BufferedStore::Pop(Queue& queue) {
 }
 
 void BufferedStore::PutNode(const v1::NodeSnapshot& snapshot, const v1::NodeMemory& memory) {
-  if (pending_count_ == 0 && Accepted(store_.PutNode(snapshot, memory))) return;
+  if (MayWriteFirst() && Accepted(store_.PutNode(snapshot, memory))) return;
   Keep(StoredNode{snapshot, memory}, "node " + snapshot.node().name(),
        snapshot.ByteSizeLong() + memory.ByteSizeLong());
 }
 
 void BufferedStore::PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) {
-  if (pending_count_ == 0 && Accepted(store_.PutFinding(finding, record))) return;
+  if (MayWrite() && Accepted(store_.PutFinding(finding, record))) return;
   Keep(Transition{finding, record}, "", finding.ByteSizeLong() + record.ByteSizeLong());
 }
 
 void BufferedStore::PutCampaign(const v1::Campaign& campaign) {
-  if (pending_count_ == 0 && Accepted(store_.PutCampaign(campaign))) return;
+  if (MayWrite() && Accepted(store_.PutCampaign(campaign))) return;
   Keep(campaign, "campaign " + campaign.id(), campaign.ByteSizeLong());
 }
 
 void BufferedStore::PutCertificate(const v1::GetCertificateResponse& certificate) {
-  if (pending_count_ == 0 && Accepted(store_.PutCertificate(certificate))) return;
+  if (MayWrite() && Accepted(store_.PutCertificate(certificate))) return;
   Keep(certificate, "certificate " + certificate.certificate().id(), certificate.ByteSizeLong());
 }
 
 void BufferedStore::PutSchedule(const v1::ScheduleRecord& schedule) {
-  if (pending_count_ == 0 && Accepted(store_.PutSchedule(schedule))) return;
+  if (MayWrite() && Accepted(store_.PutSchedule(schedule))) return;
   Keep(schedule, "schedule " + schedule.schedule().id(), schedule.ByteSizeLong());
 }
 
 void BufferedStore::PutSubnetHistory(const v1::SubnetHistory& history) {
-  if (pending_count_ == 0 && Accepted(store_.PutSubnetHistory(history))) return;
+  if (MayWrite() && Accepted(store_.PutSubnetHistory(history))) return;
   Keep(history, "subnet history " + history.subnet(), history.ByteSizeLong());
 }
 
@@ -140,19 +140,19 @@ void BufferedStore::DeleteSubnetHistory(const std::string& subnet) {
 }
 
 void BufferedStore::AddPairResults(std::span<const CampaignResult> results) {
-  if (pending_count_ == 0 && Accepted(store_.AddPairResults(results))) return;
+  if (MayWrite() && Accepted(store_.AddPairResults(results))) return;
   std::size_t bytes = 0;
   for (const CampaignResult& one : results) bytes += kEntryBytes + one.result.ByteSizeLong();
   Keep(Batch(results.begin(), results.end()), "", bytes);
 }
 
 void BufferedStore::AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) {
-  if (pending_count_ == 0 && Accepted(store_.AddSettingChange(node, change))) return;
+  if (MayWrite() && Accepted(store_.AddSettingChange(node, change))) return;
   Keep(Change{node, change}, "", node.size() + change.ByteSizeLong());
 }
 
 void BufferedStore::AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) {
-  if (pending_count_ == 0 && Accepted(store_.AddCounterMark(node, mark))) return;
+  if (MayWriteFirst() && Accepted(store_.AddCounterMark(node, mark))) return;
   Keep(Mark{node, mark}, "", node.size() + mark.ByteSizeLong());
 }
 
@@ -182,14 +182,41 @@ Status BufferedStore::Apply(const Write& write) {
       write);
 }
 
+// Writes the first pending entries until one fails.
+Status BufferedStore::ApplyFirst(std::size_t writes_max) {
+  for (const Queue& queue : pending_)
+    for (const Pending& pending : queue) {
+      if (writes_max-- == 0) return {};
+      RETURN_IF_ERROR(Apply(pending.write));
+    }
+  return {};
+}
+
 // Writes pending entries, at most so many. False: the disk refused one.
 bool BufferedStore::Repeat(std::size_t writes_max) {
+  writes_max = std::min(writes_max, pending_count_);
+  // One transaction, unless the store refuses one of them for good.
+  Status together = Status(Code::kInternal, "");
+  if (writes_max > 1) together = store_.Together([&] { return ApplyFirst(writes_max); });
+  if (IsTemporary(together)) {
+    Note(together);
+    return false;
+  }
   for (Queue& queue : pending_)
     for (; !queue.empty() && writes_max > 0; --writes_max) {
-      if (!Accepted(Apply(queue.front().write))) return false;
+      if (together.ok())
+        ++written_;
+      else if (!Accepted(Apply(queue.front().write)))
+        return false;
       Pop(queue);
     }
   return true;
+}
+
+// While the disk fails, Tick() repeats.
+void BufferedStore::EndBatch() {
+  in_batch_ = false;
+  if (condition_.failure.ok()) (void)Repeat(pending_count_);
 }
 
 Status BufferedStore::Durably(const std::function<Status(Store&)>& writes) {

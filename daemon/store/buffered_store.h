@@ -55,6 +55,11 @@ class BufferedStore {
   void AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change);
   void AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark);
 
+  // Writes wait from BeginBatch() to EndBatch(), which writes them as one transaction. Snapshots
+  // and counters do not wait, because they are expensive to copy.
+  void BeginBatch() { in_batch_ = true; }
+  void EndBatch();
+
   // All of `writes`, or none of it: UNAVAILABLE with the reason. After success they survive a power
   // failure.
   Status Durably(const std::function<Status(Store&)>& writes);
@@ -114,12 +119,19 @@ class BufferedStore {
   };
   using Queue = std::deque<Pending>;
 
+  // A write is tried at once if it is not part of a batch and no other one is before it.
+  bool MayWrite() const { return pending_count_ == 0 && !in_batch_; }
+  // Also before those that wait for the end of the batch only
+  bool MayWriteFirst() const {
+    return pending_count_ == 0 || (in_batch_ && condition_.failure.ok());
+  }
   void Note(const Status& status);
   bool Accepted(const Status& status);
   void Keep(Write write, std::string key, std::size_t bytes);
   void DropBeyondLimit();
   void Pop(Queue& queue);
   bool Repeat(std::size_t writes_max);
+  Status ApplyFirst(std::size_t writes_max);
   Status Apply(const Write& write);
   template <class Kind, class Take>
   void ForEachPending(Take take) const;
@@ -128,6 +140,7 @@ class BufferedStore {
   const std::size_t pending_bytes_max_;
   std::array<Queue, std::variant_size_v<Write>> pending_;  // By kind
   std::unordered_map<std::string, Pending*> replaceable_;  // By key
+  bool in_batch_ = false;
   std::size_t pending_count_ = 0;
   std::size_t pending_bytes_ = 0;
   Condition condition_;

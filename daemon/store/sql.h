@@ -27,8 +27,9 @@ class SqlStatement {
 
   // True if there is a row. After false or a failure the statement can be bound and run again.
   virtual Result<bool> Step() = 0;
-  // Runs a statement without rows.
-  Status Run();
+  // Runs a statement without rows. Within a transaction that is not durable, a failure may be that
+  // of the next statement, or of Commit.
+  virtual Status Run();
   // Ends a query before its last row.
   virtual void Reset() = 0;
 

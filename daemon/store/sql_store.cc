@@ -156,6 +156,9 @@ class SqlStore final : public Store {
     return marks_.Read(node, at, damage_.rows);
   }
 
+  Status Together(const std::function<Status()>& writes) override {
+    return InOneTransaction(writes);
+  }
   Status Durably(const std::function<Status()>& writes) override;
   Result<bool> Maintain(Duration ran, WallTime now) override {
     RETURN_IF_ERROR(AddRunningTime(*database_, ran));
@@ -208,8 +211,8 @@ Result<std::vector<Message>> SqlStore::Read(SqlStatement& query) {
   }
 }
 
-// Runs `writes` in a transaction: all or nothing. Within Durably(), they are part of that
-// transaction.
+// Runs `writes` in a transaction: all or nothing. Within Together() and Durably(), they are part of
+// that transaction.
 template <class Writes>
 Status SqlStore::InOneTransaction(Writes writes, bool durable) {
   if (in_transaction_) return writes();

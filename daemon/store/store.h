@@ -90,8 +90,10 @@ class Store {
   virtual Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) = 0;
   // Counter values at `mark.since()`. Keeps the newest ones.
   virtual Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) = 0;
-  // Runs `writes`, which writes to this store, as one transaction. After success they, and all
-  // earlier writes, survive a power failure. After a failure none of them is in the file.
+  // Runs `writes`, which writes to this store, as one transaction. After a failure none of them is
+  // in the file.
+  virtual Status Together(const std::function<Status()>& writes) = 0;
+  // The same. After success they, and all earlier writes, survive a power failure.
   virtual Status Durably(const std::function<Status()>& writes) = 0;
 
   // Removes a bounded number of rows that are too old or too many, and returns free space to the

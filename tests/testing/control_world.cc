@@ -31,6 +31,9 @@ Status FlakyStore::PutCampaign(const v1::Campaign& campaign) {
 Status FlakyStore::PutCertificate(const v1::GetCertificateResponse& certificate) {
   return failure.ok() ? store_->PutCertificate(certificate) : failure;
 }
+Status FlakyStore::Together(const std::function<Status()>& writes) {
+  return failure.ok() ? store_->Together(writes) : failure;
+}
 Status FlakyStore::Durably(const std::function<Status()>& writes) {
   return failure.ok() ? store_->Durably(writes) : failure;
 }

@@ -62,6 +62,7 @@ class FlakyStore final : public store::Store {
   Status AddPairResults(std::span<const store::CampaignResult> results) override;
   Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) override;
   Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override;
+  Status Together(const std::function<Status()>& writes) override;
   Status Durably(const std::function<Status()>& writes) override;
   Result<bool> Maintain(Duration ran, WallTime now) override;
   Status Backup(const std::string& path) override { return store_->Backup(path); }

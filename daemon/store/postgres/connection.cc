@@ -138,7 +138,8 @@ Status Connection::Send(const std::string& sql) {
   return Flush();
 }
 
-Status Connection::Send(const std::string& sql, const std::vector<PostgresParameter>& parameters) {
+Status Connection::SendOne(const std::string& sql,
+                           const std::vector<PostgresParameter>& parameters) {
   std::vector<std::array<char, 8>> numbers;
   numbers.reserve(parameters.size());
   std::vector<Oid> types;
@@ -164,8 +165,43 @@ Status Connection::Send(const std::string& sql, const std::vector<PostgresParame
   if (PQsendQueryParams(connection_.get(), sql.c_str(), static_cast<int>(parameters.size()),
                         types.data(), values.data(), lengths.data(), binary.data(), 1) == 0)
     return Broken(PQerrorMessage(connection_.get()));
+  return {};
+}
+
+Status Connection::Send(const std::string& sql, const std::vector<PostgresParameter>& parameters) {
+  RETURN_IF_ERROR(SendOne(sql, parameters));
   PQsetSingleRowMode(connection_.get());
   return Flush();
+}
+
+Status Connection::Queue(const std::string& sql, const std::vector<PostgresParameter>& parameters) {
+  if (!std::exchange(queued_, true) && PQenterPipelineMode(connection_.get()) == 0)
+    return Broken(PQerrorMessage(connection_.get()));
+  RETURN_IF_ERROR(SendOne(sql, parameters));
+  return Flush();
+}
+
+Status Connection::Collect() {
+  if (broken_ || !queued_) return {};
+  queued_ = false;
+  if (PQpipelineSync(connection_.get()) == 0) return Broken(PQerrorMessage(connection_.get()));
+  RETURN_IF_ERROR(Flush());
+  Status failure;
+  for (bool more = true; more;) {
+    ASSIGN_OR_RETURN(const Answer answer, Take());
+    if (answer == nullptr) continue;  // After the answer of each statement
+    switch (PQresultStatus(answer.get())) {
+      case PGRES_PIPELINE_SYNC: more = false; break;
+      case PGRES_COMMAND_OK:
+      case PGRES_TUPLES_OK:
+      case PGRES_PIPELINE_ABORTED: break;
+      default:
+        if (failure.ok()) failure = Failure(answer.get());
+        if (broken_) return failure;
+    }
+  }
+  if (PQexitPipelineMode(connection_.get()) == 0) return Broken(PQerrorMessage(connection_.get()));
+  return failure;
 }
 
 Status Connection::Failure(const PGresult* answer) {
@@ -179,14 +215,19 @@ Status Connection::Failure(const PGresult* answer) {
   return {CodeOf(code), Format("{}: {}", shown_, OneLine(words == nullptr ? state : words))};
 }
 
-Result<Answer> Connection::Next() {
+// Any answer, also of a failure.
+Result<Answer> Connection::Take() {
   if (broken_) return Status(Code::kUnavailable, shown_ + ": the connection is broken");
   const SteadyTime until = Until();
   while (PQisBusy(connection_.get()) != 0) {
     RETURN_IF_ERROR(Wait(false, until));
     if (PQconsumeInput(connection_.get()) == 0) return Broken(PQerrorMessage(connection_.get()));
   }
-  Answer answer(PQgetResult(connection_.get()));
+  return Answer(PQgetResult(connection_.get()));
+}
+
+Result<Answer> Connection::Next() {
+  ASSIGN_OR_RETURN(Answer answer, Take());
   if (answer == nullptr) return answer;
   switch (PQresultStatus(answer.get())) {
     case PGRES_COMMAND_OK:

@@ -39,6 +39,11 @@ class Connection {
   Status Send(const std::string& sql);
   // One statement. Its rows come one by one.
   Status Send(const std::string& sql, const std::vector<PostgresParameter>& parameters);
+  // One statement without rows, whose answer Collect() takes.
+  Status Queue(const std::string& sql, const std::vector<PostgresParameter>& parameters);
+  // Waits for the answers of all queued statements. The first failure. Call it before a statement
+  // that is not queued.
+  Status Collect();
   // The next answer; nullptr after the last one. Call until it is nullptr, also after a failure,
   // unless the connection is broken.
   Result<Answer> Next();
@@ -60,6 +65,8 @@ class Connection {
     void operator()(PGconn* connection) const { PQfinish(connection); }
   };
   Connection(PGconn* connection, std::string shown, Duration patience);
+  Status SendOne(const std::string& sql, const std::vector<PostgresParameter>& parameters);
+  Result<Answer> Take();
   Status Flush();
   Status Wait(bool for_writing, SteadyTime until);
   SteadyTime Until() const;
@@ -71,6 +78,7 @@ class Connection {
   Duration patience_;
   SteadyTime limit_ = SteadyTime::max();
   bool broken_ = false;
+  bool queued_ = false;  // In pipeline mode
 };
 
 std::int64_t NumberOf(const PGresult* answer, int row, int column);

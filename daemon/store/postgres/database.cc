@@ -33,6 +33,15 @@ class PostgresStatement final : public SqlStatement {
     return false;
   }
 
+  Status Run() override {
+    if (!database_.queues()) return SqlStatement::Run();
+    const Result<Connection*> connection = database_.Use();
+    const Status status =
+        connection.ok() ? (*connection)->Queue(sql_, parameters_) : connection.status();
+    End();
+    return database_.After(status);
+  }
+
   void Reset() override {
     while (running_) {
       const Result<bool> row = TakeRow();
@@ -57,7 +66,11 @@ class PostgresStatement final : public SqlStatement {
   // False after the last row; then all answers are taken.
   Result<bool> TakeRow() {
     ASSIGN_OR_RETURN(Connection * connection, database_.Use());
-    if (!std::exchange(running_, true)) RETURN_IF_ERROR(connection->Send(sql_, parameters_));
+    if (!running_) {
+      RETURN_IF_ERROR(connection->Collect());
+      running_ = true;
+      RETURN_IF_ERROR(connection->Send(sql_, parameters_));
+    }
     Status failure;
     while (true) {
       Result<Answer> answer = connection->Next();
@@ -148,7 +161,9 @@ Status PostgresDatabase::After(Status status) {
 
 Status PostgresDatabase::Execute(const std::string& sql) {
   ASSIGN_OR_RETURN(Connection * connection, Use());
-  return After(connection->Run(sql).status());
+  Status status = connection->Collect();
+  if (status.ok()) status = connection->Run(sql).status();
+  return After(status);
 }
 
 Result<std::unique_ptr<SqlStatement>> PostgresDatabase::Make(std::string_view sql) {
@@ -168,13 +183,22 @@ Status PostgresDatabase::Begin(bool durable) {
     status = {Code::kUnavailable, Format("{}: another controller leads now: expected epoch {}",
                                          url_.shown, term_.epoch)};
   if (!status.ok()) Rollback();
+  queues_ = status.ok() && !durable;
   return status;
 }
 
 Status PostgresDatabase::Commit() {
   if (connection_ && connection_->has_failed_transaction())
     return {Code::kUnavailable, url_.shown + ": a statement of the transaction failed"};
-  RETURN_IF_ERROR(Execute("COMMIT"));
+  if (std::exchange(queues_, false)) {
+    // The server skips it when a queued statement fails.
+    ASSIGN_OR_RETURN(Connection * connection, Use());
+    Status status = connection->Queue("COMMIT", {});
+    if (status.ok()) status = connection->Collect();
+    RETURN_IF_ERROR(After(std::move(status)));
+  } else {
+    RETURN_IF_ERROR(Execute("COMMIT"));
+  }
   in_transaction_ = false;
   connection_->EndLimit();
   return {};
@@ -182,7 +206,9 @@ Status PostgresDatabase::Commit() {
 
 void PostgresDatabase::Rollback() {
   in_transaction_ = false;
+  queues_ = false;
   if (std::exchange(lost_, false) || !connection_) return;
+  (void)connection_->Collect();
   (void)After(connection_->Run("ROLLBACK").status());
   if (connection_) connection_->EndLimit();
 }

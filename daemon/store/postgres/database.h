@@ -45,6 +45,8 @@ class PostgresDatabase final : public SqlDatabase {
   // The connection; UNAVAILABLE without waiting if there is none, or a transaction has lost its
   // own.
   Result<Connection*> Use();
+  // Whether statements without rows are queued, which takes one round trip for all of them.
+  bool queues() const { return queues_; }
   // Call after each failure: drops a broken connection.
   Status After(Status status);
 
@@ -58,6 +60,7 @@ class PostgresDatabase final : public SqlDatabase {
   std::optional<Connection> connection_;
   bool in_transaction_ = false;  // On `connection_`, or on one that broke since
   bool lost_ = false;            // The connection of the transaction broke
+  bool queues_ = false;          // In a transaction that is not durable
 
   Mutex mutex_;
   std::condition_variable_any wake_;

@@ -100,6 +100,47 @@ TEST_F(BufferedStoreTest, WritesThroughToAWorkingDisk) {
   ExpectAll(buffered_);
 }
 
+TEST_F(BufferedStoreTest, ABatchIsWrittenAtItsEnd) {
+  buffered_.BeginBatch();
+  WriteAll();
+  EXPECT_EQ(store_->FindingHistory("f1")->size(), 0u);
+  ExpectAll(buffered_);
+  buffered_.EndBatch();
+  EXPECT_EQ(buffered_.condition().pending, 0u);
+  ExpectAll(*store_);
+}
+
+TEST_F(BufferedStoreTest, ABatchIsOneTransaction) {
+  constexpr int kFindings = 100;
+  std::uint64_t before = disk_.writes;
+  for (int n = 0; n < kFindings; ++n) buffered_.PutFinding(FindingOf(Format("a{}", n)), {});
+  const std::uint64_t writes = disk_.writes - before;
+  buffered_.BeginBatch();
+  for (int n = 0; n < kFindings; ++n) buffered_.PutFinding(FindingOf(Format("b{}", n)), {});
+  before = disk_.writes;
+  buffered_.EndBatch();
+  EXPECT_LT((disk_.writes - before) * 5, writes);
+  EXPECT_EQ(store_->OpenFindings()->size(), 2u * kFindings);
+}
+
+class OnRealDisk : public StoreCase {};
+
+TEST_F(OnRealDisk, ARowThatIsRefusedForGoodTakesNoOtherOfItsBatchWithIt) {
+  store_.reset();
+  const Status made = Database::Open(path_)->Execute(
+      "CREATE TRIGGER refuse BEFORE INSERT ON findings WHEN new.id = "
+      "'f2' BEGIN SELECT RAISE(ABORT, 'refused'); END;");
+  ASSERT_TRUE(made.ok()) << made.message();
+  Open();
+  BufferedStore buffered(*store_);
+  buffered.BeginBatch();
+  for (const char* const id : {"f1", "f2", "f3"}) buffered.PutFinding(FindingOf(id), {});
+  buffered.EndBatch();
+  EXPECT_EQ(store_->OpenFindings()->size(), 2u);
+  EXPECT_EQ(buffered.condition().dropped, 1u);
+  EXPECT_THAT(buffered.condition().failure.message(), HasSubstr("refused"));
+}
+
 class BufferedStoreFault : public BufferedStoreTest,
                            public ::testing::WithParamInterface<bool testing::FaultyDisk::*> {};
 
@@ -122,6 +163,25 @@ TEST_P(BufferedStoreFault, KeepsAndAnswersWhatTheDiskRefuses) {
   EXPECT_EQ(buffered_.condition().dropped, 0u);
   Open();
   ExpectAll(*store_);
+}
+
+TEST_P(BufferedStoreFault, KeepsABatchThatTheDiskRefuses) {
+  Advance(200ms);
+  buffered_.BeginBatch();
+  WriteAll();
+  disk_.*GetParam() = true;
+  buffered_.EndBatch();
+  EXPECT_EQ(buffered_.condition().failed, 1u);
+  ExpectAll(buffered_);
+  buffered_.BeginBatch();
+  buffered_.PutFinding(FindingOf("g1"), {});
+  buffered_.EndBatch();
+  EXPECT_EQ(buffered_.condition().failed, 1u) << "Tick repeats";
+  disk_.*GetParam() = false;
+  Advance(2s);
+  EXPECT_EQ(buffered_.condition().pending, 0u);
+  ExpectAll(*store_);
+  EXPECT_EQ(store_->OpenFindings()->size(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BufferedStoreFault,

@@ -161,6 +161,51 @@ TEST_F(PostgresTest, AFailedTransactionLeavesNothing) {
   EXPECT_EQ(store->Silences()->size(), 1u);
 }
 
+TEST_F(PostgresTest, ManyWritesTogetherAreAllOrNothing) {
+  const auto store = OpenAs(TakeTerm("a"));
+  const auto write = [&](int number) -> Status {
+    for (int n = 0; n < number; ++n) {
+      v1::Finding finding;
+      finding.set_id(Format("f{}", n));
+      finding.set_title(std::string(10'000, 't'));
+      RETURN_IF_ERROR(store->PutFinding(finding, {}));
+    }
+    return {};
+  };
+  EXPECT_FALSE(store
+                   ->Together([&]() -> Status {
+                     RETURN_IF_ERROR(write(100));
+                     return {Code::kInternal, "no"};
+                   })
+                   .ok());
+  EXPECT_TRUE(store->FindingsFrom("f", 1'000)->empty());
+  const Status status = store->Together([&]() -> Status {
+    RETURN_IF_ERROR(write(300));
+    EXPECT_EQ(store->FindingsFrom("f", 1'000)->size(), 300u) << "a read between the writes";
+    return store->PutSilence(SilenceOf("s1"));
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(store->FindingsFrom("f", 1'000)->size(), 300u);
+  EXPECT_EQ(store->Silences()->size(), 1u);
+}
+
+TEST_F(PostgresTest, AWriteThatTheServerRefusesTakesNoOtherOfItsBatchWithIt) {
+  const auto store = OpenAs(TakeTerm("a"));
+  SharedServer().Sql("ALTER TABLE fabricd.findings ADD CONSTRAINT refuse CHECK (id <> 'f2')");
+  BufferedStore buffered(*store);
+  buffered.BeginBatch();
+  for (const char* const id : {"f1", "f2", "f3"}) {
+    v1::Finding finding;
+    finding.set_id(id);
+    buffered.PutFinding(finding, {});
+  }
+  buffered.EndBatch();
+  EXPECT_EQ(store->FindingsFrom("f", 9)->size(), 2u);
+  EXPECT_EQ(buffered.condition().dropped, 1u);
+  EXPECT_THAT(buffered.condition().failure.message(), HasSubstr("refuse"));
+  ASSERT_TRUE(Silence(*store, "s1").ok()) << "the connection can be used";
+}
+
 TEST_F(PostgresTest, AStoppedServerFailsAtOnceAndComesBackWithEverythingAcknowledged) {
   const auto store = OpenAs(TakeTerm("a"));
   BufferedStore buffered(*store);
