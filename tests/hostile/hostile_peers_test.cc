@@ -20,7 +20,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kMemoryMax = std::uint64_t{256} << 20;
 constexpr std::size_t kBombBytes = std::size_t{320} << 20;  // A third of a MiB when compressed
 constexpr char kStreamOfAgents[] = "/fabric.v1.AgentLink/Connect";
 constexpr char kStartCampaign[] = "/fabric.v1.Fabric/StartCampaign";
@@ -46,16 +45,7 @@ grpc::Status CallWith(const Victim& victim, const std::string& method, const std
   return *result;
 }
 
-class HostilePeers : public ::testing::Test {
- protected:
-  void ExpectWell() {
-    EXPECT_TRUE(victim_.alive());
-    EXPECT_THAT(victim_.Health(), HasSubstr("200 OK"));
-    EXPECT_LT(victim_.PeakMemory(), kMemoryMax);
-    EXPECT_TRUE(honest_.connected());
-  }
-  Victim victim_;
-  HonestAgent honest_{victim_, "honest"};
+using HostilePeers = HostileCase;
 };
 
 TEST_F(HostilePeers, CompressedMessagesAreRefusedBeforeTheyGrow) {
@@ -64,7 +54,7 @@ TEST_F(HostilePeers, CompressedMessagesAreRefusedBeforeTheyGrow) {
     for (const auto compression : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
       SCOPED_TRACE(method);
       EXPECT_FALSE(CallWith(victim_, method, bomb, compression).ok());
-      ExpectWell();
+      ExpectWell("compressed messages");
     }
 }
 
@@ -82,7 +72,7 @@ TEST_F(HostilePeers, CompressedBodiesAreNotDecompressed) {
       "Content-Type: application/json\r\nContent-Encoding: deflate\r\nContent-Length: " +
           std::to_string(zipped.size()) + "\r\n\r\n" + zipped);
   EXPECT_THAT(answer.substr(0, answer.find('\r')), HasSubstr(" 4"));
-  ExpectWell();
+  ExpectWell("compressed bodies");
 }
 
 // Unknown groups in groups: a parser that calls itself for each would overflow its stack.
@@ -93,13 +83,13 @@ TEST_F(HostilePeers, DeepMessagesAreRefused) {
   for (const char* const method : {kStreamOfAgents, kStartCampaign})
     for (const std::string& bytes : {deep, groups})
       EXPECT_FALSE(CallWith(victim_, method, bytes, GRPC_COMPRESS_NONE).ok());
-  ExpectWell();
+  ExpectWell("deep messages");
 }
 
 TEST_F(HostilePeers, IdleSocketsDoNotStopHealthOrAgents) {
   std::vector<std::unique_ptr<RawClient>> idle;
   for (int n = 0; n < 800; ++n) idle.push_back(std::make_unique<RawClient>(victim_.rest_port()));
-  ExpectWell();
+  ExpectWell("idle sockets");
   Peer late(victim_, "late");
   v1::AgentMessage message;
   message.mutable_heartbeat();
@@ -118,7 +108,7 @@ TEST_F(HostilePeers, AForgedNameDoesNotReplaceAConnectedAgent) {
     forged.Say(message);
     EXPECT_EQ(forged.AwaitEnd().error_code(), grpc::StatusCode::ALREADY_EXISTS);
   }
-  ExpectWell();
+  ExpectWell("a forged name");
 }
 
 TEST_F(HostilePeers, WatchersOnGrpcThatDoNotReadAreBounded) {
@@ -146,7 +136,7 @@ TEST_F(HostilePeers, WatchersOnGrpcThatDoNotReadAreBounded) {
                                                         : v1::PORT_STATE_DOWN);
     peer.Say(message);
   }
-  ExpectWell();
+  ExpectWell("watchers that do not read");
   for (const auto& watcher : watchers) watcher->context.TryCancel();
 }
 

@@ -16,7 +16,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::uint64_t kMemoryMax = std::uint64_t{256} << 20;
 constexpr int kElements = 100'000;  // Beyond each bound, with 2 or 3 bytes on the wire
 
 v1::AgentMessage Filled(const Path& path, int elements) {
@@ -25,17 +24,7 @@ v1::AgentMessage Filled(const Path& path, int elements) {
   return message;
 }
 
-class HostileTest : public ::testing::Test {
- protected:
-  void ExpectWell(const std::string& after) {
-    SCOPED_TRACE("after " + after);
-    EXPECT_TRUE(victim_.alive());
-    EXPECT_THAT(victim_.Health(), HasSubstr("200 OK"));
-    EXPECT_LT(victim_.PeakMemory(), kMemoryMax);
-    EXPECT_TRUE(honest_.connected());
-  }
-  Victim victim_;
-  HonestAgent honest_{victim_, "honest"};
+using HostileTest = HostileCase;
 };
 
 TEST_F(HostileTest, ListsBeyondTheirBoundsAreRefused) {

@@ -175,4 +175,12 @@ HonestAgent::HonestAgent(const Victim& victim, const std::string& node) : peer_(
 
 HonestAgent::~HonestAgent() = default;
 
+void HostileCase::ExpectWell(const std::string& after) {
+  SCOPED_TRACE("after " + after);
+  EXPECT_TRUE(victim_.alive());
+  EXPECT_NE(victim_.Health().find("200 OK"), std::string::npos);
+  EXPECT_LT(victim_.PeakMemory(), kMemoryMax);
+  EXPECT_TRUE(honest_.connected());
+}
+
 }  // namespace fabric::testing

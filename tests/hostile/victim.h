@@ -3,6 +3,7 @@
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -79,6 +80,18 @@ class HonestAgent {
   Peer peer_;
   std::atomic<bool> connected_ = true;
   std::jthread beating_;
+};
+
+// fabricd under attack, and an honest agent that must not notice it.
+class HostileCase : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kMemoryMax = std::uint64_t{256} << 20;
+
+  // After the attack `after`: fabricd runs within its memory and serves health and the agent.
+  void ExpectWell(const std::string& after);
+
+  Victim victim_;
+  HonestAgent honest_{victim_, "honest"};
 };
 
 }  // namespace fabric::testing
