@@ -21,6 +21,7 @@ Verification Verify(X509_STORE& store, const std::vector<Owned<X509>>& chain, co
   const Owned<X509_STORE_CTX> context(X509_STORE_CTX_new());
   X509_STORE_CTX_init(context.get(), &store, chain.front().get(), others);
   X509_STORE_CTX_set_default(context.get(), purpose);
+  X509_VERIFY_PARAM_set_auth_level(X509_STORE_CTX_get0_param(context.get()), kSecurityLevel);
   Verification verification;
   if (X509_verify_cert(context.get()) == 1) {
     const STACK_OF(X509)* const built = X509_STORE_CTX_get0_chain(context.get());

@@ -10,6 +10,10 @@
 
 namespace fabric::tls {
 
+// Of OpenSSL: keys, digests and ciphers have 112 bits of security or more, so no RSA of less than
+// 2,048 bits and no SHA-1. Debian's OpenSSL has this default; others have 1.
+inline constexpr int kSecurityLevel = 2;
+
 // A store for OpenSSL: chains must end at a CA of `ca_pem`. With a CRL, the certificate must not be
 // on it, and the CRL of its issuer must be present and not out of date.
 Owned<X509_STORE> MakeStore(std::string_view ca_pem, std::string_view crl_pem);

@@ -27,6 +27,7 @@ Result<Owned<SSL_CTX>> MakeContext(const SSL_METHOD* method, const TlsMaterial& 
   Owned<SSL_CTX> context(SSL_CTX_new(method));
   if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1)
     return Status(Code::kInternal, "OpenSSL refuses TLS 1.3: " + TakeOpenSslError());
+  SSL_CTX_set_security_level(context.get(), kSecurityLevel);
   if (!material.certificate_pem.empty()) RETURN_IF_ERROR(UseIdentity(material, *context));
   SSL_CTX_set1_cert_store(context.get(), MakeStore(material.ca_pem, material.crl_pem).get());
   return context;

@@ -37,6 +37,27 @@ class TlsTest(TlsWorld):
         # TLS 1.3 has no renegotiation.
         self.assertIn("Secure Renegotiation IS NOT supported", self.handshake("rest")[1])
 
+    def test_strong_ciphers_without_compression_and_early_data(self):
+        self.make_pki()
+        self.start_fabricd()
+        for listener in ("grpc", "rest", "health"):
+            for suite, expected in (("TLS_AES_256_GCM_SHA384", True),
+                                    ("TLS_CHACHA20_POLY1305_SHA256", True),
+                                    ("TLS_AES_128_GCM_SHA256", True),
+                                    ("TLS_AES_128_CCM_SHA256", False),
+                                    ("TLS_AES_128_CCM_8_SHA256", False)):
+                with self.subTest(listener=listener, suite=suite):
+                    # The client itself accepts weak ones.
+                    accepted, text = self.handshake(listener, "-ciphersuites", suite, "-cipher",
+                                                    "DEFAULT@SECLEVEL=0")
+                    self.assertEqual(accepted, expected, text)
+                    self.assertNotIn("no ciphers available", text)
+                    if accepted:
+                        self.assertIn(f"Cipher is {suite}", text)
+                        self.assertIn("Compression: NONE", text)
+                        self.assertIn("Early data was not sent", text)
+                        self.assertNotRegex(text, r"Max Early Data: [1-9]")
+
     def test_curl_and_fabricctl_with_a_certificate(self):
         self.make_pki()
         self.start_fabricd()

@@ -3,8 +3,11 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <openssl/ec.h>
+#include <openssl/rsa.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <fstream>
 #include <optional>
 
@@ -12,6 +15,7 @@
 #include "base/tls/contexts.h"
 #include "base/tls/grpc_channel.h"
 #include "base/tls/issuer.h"
+#include "base/tls/openssl.h"
 #include "daemon/access/policy.h"
 #include "fabric/v1/agent.pb.h"
 #include "google/api/annotations.pb.h"
@@ -100,6 +104,20 @@ class TlsMatrix : public ::testing::Test {
             .crl_pem = {},
             .certificate = *tls::ParseCertificate(made->certificate_pem)};
   }
+  // Of an administrator, with another kind of key or digest than `fabricctl pki` uses.
+  TlsMaterial WithKey(EVP_PKEY* made, const EVP_MD* digest = EVP_sha256()) const {
+    const tls::Owned<EVP_PKEY> key(made);
+    const tls::Owned<EVP_PKEY> authority = tls::ReadPrivateKey(ca_.key_pem);
+    TlsMaterial material = Client(Spiffe("admin/x"));
+    const auto read = tls::ReadCertificates(material.certificate_pem);
+    X509& certificate = *read.front();
+    EXPECT_EQ(X509_set_pubkey(&certificate, key.get()), 1);
+    EXPECT_GT(X509_sign(&certificate, authority.get(), digest), 0);
+    material.certificate_pem = tls::CertificatePem(certificate);
+    material.key_pem = tls::KeyPem(*key);
+    material.certificate = *tls::ParseCertificate(material.certificate_pem);
+    return material;
+  }
   TlsMaterial NoCertificate() const {
     return {.certificate_pem = {},
             .key_pem = {},
@@ -155,6 +173,7 @@ class TlsMatrix : public ::testing::Test {
   Outcome OverGrpc(const Channel& channel, const MethodDescriptor& method,
                    const std::string& token) const;
   Outcome OverRest(const CredentialRow& row, const MethodDescriptor& method) const;
+  bool Serves(const TlsMaterial& material, std::string address, bool grpc) const;
 
   testing::TempTree tree_;
   const tls::KeyAndCertificate ca_ = *tls::MakeCa("test CA", kMatrixValid);
@@ -182,6 +201,10 @@ std::vector<CredentialRow> TlsMatrix::Rows() const {
       {"operator", Client(Spiffe("operator/x")), "", Roles{v1::ROLE_OPERATOR}},
       {"admin", Client(Spiffe("admin/x")), "", Roles{v1::ROLE_ADMIN}},
       {"metrics", Client(Spiffe("metrics/x")), "", Roles{v1::ROLE_METRICS}},
+      {"RSA 2048", WithKey(EVP_RSA_gen(2048)), "", Roles{v1::ROLE_ADMIN}},
+      {"P-384", WithKey(EVP_EC_gen("P-384")), "", Roles{v1::ROLE_ADMIN}},
+      {"Ed25519", WithKey(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")), "",
+       Roles{v1::ROLE_ADMIN}},
       {"node", Client(Spiffe("node/n1")), "", Roles{v1::ROLE_AGENT}},
       {"no role", Client(Spiffe("boss/x")), "", Roles{}},
       {"other domain", Client({.common_name = "x", .uris = {"spiffe://other/admin/x"}}), "",
@@ -362,6 +385,57 @@ TEST_F(TlsMatrix, EveryMethodWithEveryCredentialThroughBothFronts) {
     }
   }
   EXPECT_GT(calls, 1'500);
+}
+
+// Whether a listener answers a client that accepts weak keys for itself.
+bool TlsMatrix::Serves(const TlsMaterial& material, std::string address, bool grpc) const {
+  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to a connection that the server has closed.
+  const auto context = tls::MakeClientContext(NoCertificate());
+  SSL_CTX* const options = context->get();
+  SSL_CTX_set_security_level(options, 0);
+  const auto chain = tls::ReadCertificates(material.certificate_pem);
+  EXPECT_EQ(SSL_CTX_use_certificate(options, chain.front().get()), 1);
+  EXPECT_EQ(SSL_CTX_use_PrivateKey(options, tls::ReadPrivateKey(material.key_pem).get()), 1);
+  constexpr unsigned char kHttp2[] = {2, 'h', '2'};
+  if (grpc) SSL_CTX_set_alpn_protos(options, kHttp2, sizeof kHttp2);
+  const tls::Owned<BIO> connection(BIO_new_ssl_connect(options));
+  BIO_set_conn_hostname(connection.get(), address.data());
+  // Empty SETTINGS after the preface of HTTP/2
+  const std::string request =
+      grpc ? std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33)
+           : "GET /v1/version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  char bytes[64];
+  const bool served =
+      BIO_write(connection.get(), request.data(), static_cast<int>(request.size())) > 0 &&
+      BIO_read(connection.get(), bytes, sizeof bytes) > 0;
+  (void)tls::TakeOpenSslError();
+  return served;
+}
+
+// Keys and digests with less than 112 bits of security, which is not left to the configuration of
+// OpenSSL.
+TEST_F(TlsMatrix, WeakKeysAndSignaturesDoNotConnect) {
+  struct Case {
+    const char* name;
+    TlsMaterial material;
+    bool served;
+    const char* reason = "";
+  };
+  const Case cases[] = {
+      {"RSA 2048", WithKey(EVP_RSA_gen(2048)), true},
+      {"P-256", WithKey(EVP_EC_gen("P-256")), true},
+      {"RSA 1024", WithKey(EVP_RSA_gen(1024)), false, "EE certificate key too weak"},
+      {"signed with SHA-1", WithKey(EVP_EC_gen("P-256"), EVP_sha1()), false,
+       "CA signature digest algorithm too weak"}};
+  for (const Case& each : cases) {
+    EXPECT_EQ(Serves(each.material, world_->grpc_address(), true), each.served) << each.name;
+    EXPECT_EQ(Serves(each.material, Format("127.0.0.1:{}", world_->rest_port()), false),
+              each.served)
+        << each.name;
+    EXPECT_THAT(tls_->Verify(each.material.certificate_pem).message(),
+                ::testing::HasSubstr(each.reason))
+        << each.name;
+  }
 }
 
 // An agent opens AgentLink and renews its certificate; people do neither.
