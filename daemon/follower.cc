@@ -139,6 +139,7 @@ Status Follower::Refuse(const api::CallContext& context,
                         const google::protobuf::MethodDescriptor& method, std::string why) {
   // Only who may call learns who leads.
   RETURN_IF_ERROR(gate_.Admit(context.caller, access::NeedOf(method)).status());
+  if (context.notes != nullptr) context.notes->leader = leadership_.LeaderPage();
   return {Code::kUnavailable, leadership_.Refusal().message() + why};
 }
 
@@ -153,7 +154,9 @@ Status Follower::Identify(const api::CallContext& context,
       *api::FindAccessHandler(*request.GetDescriptor()),
       {.audit = gate_.audit(), .join = nullptr, .caller = context.caller, .principal = principal},
       request, response, clock_.Now()));
-  if (context.notes != nullptr) *context.notes = {.warning = leadership_.Refusal().message()};
+  if (context.notes != nullptr)
+    *context.notes = {.warning = leadership_.Refusal().message(),
+                      .leader = leadership_.LeaderPage()};
   return {};
 }
 
@@ -194,7 +197,8 @@ Status Follower::Answer(Copy& copy, const Status& failure, const api::CallContex
   if (admitted && context.notes != nullptr)
     *context.notes = {.warning = Format("{}; this answer is from the stored state, read {} s ago",
                                         leadership_.Refusal().message(), seconds.count()),
-                      .state_age = seconds};
+                      .state_age = seconds,
+                      .leader = leadership_.LeaderPage()};
   return status;
 }
 

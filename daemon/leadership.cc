@@ -83,6 +83,11 @@ Status Leadership::Refusal() const {
   return {Code::kUnavailable, Format("{}: the leader is {}", kNotLeading, leader_.address)};
 }
 
+std::string Leadership::LeaderPage() const {
+  const MutexLock lock(mutex_);
+  return failure_.ok() && !(term_ && !lost_) ? leader_.page : std::string();
+}
+
 std::string Leadership::Doubt() const {
   if (standing() != Standing::kUnconfirmed) return "";
   const Duration age(SinceBoot() - valid_until_ + Validity().count());
@@ -167,9 +172,12 @@ Result<std::unique_ptr<Leadership>> OpenLeadership(const Settings& settings) {
       return Status(Code::kInvalidArgument,
                     Format("{}: expected a port, because the state is in PostgreSQL; saw 0", name));
   return std::make_unique<Leadership>(
-      *std::move(url), store::LeaseOptions{.holder = HolderName(),
-                                           .address = PublicAddress(settings.Address("grpc")),
-                                           .duration = settings.Duration("lease")});
+      *std::move(url),
+      store::LeaseOptions{.holder = HolderName(),
+                          .address = PublicAddress(settings.Address("grpc")),
+                          .duration = settings.Duration("lease"),
+                          .page = Format("{}://{}", settings.Has("tls-cert") ? "https" : "http",
+                                         PublicAddress(settings.Address("rest")))});
 }
 
 void LeaderAgents::Send(SessionId session, const v1::ControllerMessage& message) {

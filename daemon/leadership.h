@@ -37,6 +37,8 @@ class Leadership {
 
   // UNAVAILABLE, with the address of the leader as far as it is known, or why it is not.
   Status Refusal() const EXCLUDES(mutex_);
+  // URL of the leader's REST listener; empty: unknown.
+  std::string LeaderPage() const EXCLUDES(mutex_);
   // Of a leader whose lease is not confirmed: why its answers can be out of date. Else empty.
   std::string Doubt() const;
 

@@ -5,30 +5,50 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "daemon/api/agent_front.h"
 #include "daemon/api/grpc_front.h"
 #include "daemon/control/events.h"
 #include "daemon/follower.h"
 #include "daemon/http_fronts.h"
+#include "daemon/web/web_files.h"
 
 namespace fabric {
 namespace {
 
 // /readyz is 503, so that a load balancer sends requests to the leader.
-std::vector<api::Page> PagesOf(const Leadership& leadership) {
-  const auto answer = [](int status, std::string text) {
-    api::HttpResponse response;
-    response.status = status;
-    response.content_type = "text/plain";
-    response.body = std::move(text);
-    return response;
-  };
-  const auto refusal = [&leadership, answer] {
-    return answer(503, leadership.Refusal().message() + "\n");
-  };
-  return {{"/healthz", refusal}, {"/readyz", refusal}, {"/livez", [answer] {
-                                                          return answer(200, "ok\n");
+api::HttpResponse TextAnswer(int status, std::string text) {
+  api::HttpResponse response;
+  response.status = status;
+  response.content_type = "text/plain";
+  response.body = std::move(text) + "\n";
+  return response;
+}
+
+std::vector<api::Page> HealthPagesOf(const Leadership& leadership) {
+  const auto refusal = [&leadership] { return TextAnswer(503, leadership.Refusal().message()); };
+  return {{"/healthz", refusal}, {"/readyz", refusal}, {"/livez", [] {
+                                                          return TextAnswer(200, "ok");
                                                         }}};
+}
+
+// A browser that asks for the web page goes on to the leader. Calls do not: a program that does not
+// follow a redirection would take its answer for success.
+std::vector<api::Page> RestPagesOf(const Leadership& leadership) {
+  std::vector<api::Page> pages = HealthPagesOf(leadership);
+  const auto add = [&](const std::string& path) {
+    pages.push_back({path, [&leadership, path] {
+                       const std::string leader = leadership.LeaderPage();
+                       const std::string refusal(leadership.Refusal().message());
+                       if (leader.empty()) return TextAnswer(503, refusal);
+                       api::HttpResponse response = TextAnswer(307, refusal);
+                       response.headers = Format("Location: {}{}\r\n", leader, path);
+                       return response;
+                     }});
+  };
+  add("/");
+  for (const web::File& file : web::Files()) add(std::string(file.path));
+  return pages;
 }
 
 }  // namespace
@@ -76,11 +96,10 @@ Result<std::unique_ptr<Standby>> Standby::Listen(const Settings& settings,
   ASSIGN_OR_RETURN(parts->grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, parts->events,
                                           parts->watchers, parts->agents, transport.grpc()));
-  const std::vector<api::Page> pages = PagesOf(leadership);
-  ASSIGN_OR_RETURN(parts->rest, ListenRest(settings, call, pages, parts->events, parts->watchers,
-                                           transport.http()));
-  ASSIGN_OR_RETURN(parts->health, ListenHealth(HealthAddress(settings), pages, parts->events,
-                                               parts->watchers, transport.http()));
+  ASSIGN_OR_RETURN(parts->rest, ListenRest(settings, call, RestPagesOf(leadership), parts->events,
+                                           parts->watchers, transport.http()));
+  ASSIGN_OR_RETURN(parts->health, ListenHealth(HealthAddress(settings), HealthPagesOf(leadership),
+                                               parts->events, parts->watchers, transport.http()));
   return std::unique_ptr<Standby>(new Standby(std::move(parts)));
 }
 

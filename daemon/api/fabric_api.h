@@ -30,6 +30,7 @@ struct AnswerNotes {
   std::string warning = {};  // Why it can be out of date; empty: it is not
   // Of an answer by a controller that does not lead: since it has read the state.
   std::optional<std::chrono::seconds> state_age = {};
+  std::string leader = {};  // URL of the REST listener of the controller that leads, if not this
 };
 
 struct CallContext {

@@ -26,7 +26,8 @@ CREATE TABLE IF NOT EXISTS fabricd.test_writes (
   id BIGSERIAL PRIMARY KEY, writer TEXT, holder TEXT, epoch BIGINT, what TEXT);
 CREATE OR REPLACE FUNCTION fabricd.test_note() RETURNS trigger AS $$ BEGIN
   INSERT INTO fabricd.test_writes (writer, holder, epoch, what)
-    SELECT current_setting('application_name'), address, epoch, TG_TABLE_NAME FROM fabricd.lease;
+    SELECT current_setting('application_name'), split_part(address, ' ', 1), epoch, TG_TABLE_NAME
+    FROM fabricd.lease;
   RETURN NULL; END $$ LANGUAGE plpgsql;
 CREATE TABLE IF NOT EXISTS fabricd.test_lease (
   id BIGSERIAL PRIMARY KEY, at TIMESTAMPTZ, taken BOOLEAN, before TIMESTAMPTZ);
@@ -258,13 +259,16 @@ class HaWorld(unittest.TestCase):
         self.assertGreater(len(rows), 0)
 
     def check_campaign(self, controller, name):
-        """It has ended, and no pair has two results of one probe."""
+        """It has ended, if early, with the reason, and no pair has two results of one probe."""
         status, now = controller.call(f"/v1/campaigns/{name}?include_results=true")
         self.assertEqual(status, 200, now)
         self.assertNotEqual(now["state"], "CAMPAIGN_STATE_RUNNING")
         pairs = [json.dumps([result[key] for key in ("from", "to", "probe") if key in result])
                  for result in now.get("results", [])]
         self.assertEqual(len(pairs), len(set(pairs)), "a pair was probed twice")
+        if now["state"] != "CAMPAIGN_STATE_DONE":
+            self.assertNotEqual(now.get("end_reason", ""), "", now)
+        return now
 
     def check_takeover(self, new, seconds):
         self.check_acknowledged(new)

@@ -118,6 +118,19 @@ std::string ServerSentEvent(const v1::Event& event) {
                 ToJson(event, false));
 }
 
+namespace {
+
+std::string HeadersOf(const AnswerNotes& notes) {
+  std::string headers;
+  if (!notes.warning.empty()) headers += Format("Fabric-Warning: {}\r\n", notes.warning);
+  if (notes.state_age)
+    headers += Format("Fabric-State-Age-Seconds: {}\r\n", notes.state_age->count());
+  if (!notes.leader.empty()) headers += Format("Fabric-Leader: {}\r\n", notes.leader);
+  return headers;
+}
+
+}  // namespace
+
 HttpResponse RestService::Answer(const HttpRequest& request, const RestCall& call) const {
   const std::unique_ptr<google::protobuf::Message> answer(
       google::protobuf::MessageFactory::generated_factory()
@@ -128,9 +141,7 @@ HttpResponse RestService::Answer(const HttpRequest& request, const RestCall& cal
                               *call.method, *call.request, *answer);
   HttpResponse response;
   if (!status.ok()) response = ErrorResponse(HttpStatus(status.code()), status);
-  if (!notes.warning.empty()) response.headers = Format("Fabric-Warning: {}\r\n", notes.warning);
-  if (notes.state_age)
-    response.headers += Format("Fabric-State-Age-Seconds: {}\r\n", notes.state_age->count());
+  response.headers = HeadersOf(notes);
   if (!status.ok()) return response;
   const JsonStyle style = call.pretty ? JsonStyle::kIndented : JsonStyle::kOneLine;
   const Status printed = AppendJson(*answer, style, response.body, MaskOf(call));
@@ -192,9 +203,14 @@ std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Hand
 std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Watch(
     const HttpRequest& request, const RestCall& call, bool head) const {
   v1::Event ignored;
-  const Status admitted =
-      call_({.caller = request.caller, .transport = "rest"}, *call.method, *call.request, ignored);
-  if (!admitted.ok()) return ErrorResponse(HttpStatus(admitted.code()), admitted);
+  AnswerNotes notes;
+  const Status admitted = call_({.caller = request.caller, .transport = "rest", .notes = &notes},
+                                *call.method, *call.request, ignored);
+  if (!admitted.ok()) {
+    HttpResponse response = ErrorResponse(HttpStatus(admitted.code()), admitted);
+    response.headers = HeadersOf(notes);
+    return response;
+  }
   if (head) return HttpResponse{.content_type = "text/event-stream"};
   auto watch = WatchRequest(request, call);
   if (!watch.ok()) return ErrorResponse(HttpStatus(watch.status().code()), watch.status());

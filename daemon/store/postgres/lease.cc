@@ -24,6 +24,18 @@ std::string QuotedText(std::string_view text) {
   return quoted + "'";
 }
 
+// The column `address` has both: HOST:PORT of gRPC, and after a space the URL.
+std::string AddressColumn(const LeaseOptions& options) {
+  return options.page.empty() ? options.address : options.address + " " + options.page;
+}
+
+// A URL that a header of HTTP can have.
+std::string PageOf(std::string_view text) {
+  const bool plain = std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+  const bool url = text.starts_with("http://") || text.starts_with("https://");
+  return plain && url ? std::string(text) : std::string();
+}
+
 std::uint64_t EpochOf(const PGresult* answer, int column) {
   return static_cast<std::uint64_t>(NumberOf(answer, 0, column));
 }
@@ -94,8 +106,8 @@ Result<std::optional<Term>> Lease::Take(LeaseRow& row) {
                               "least(extract(epoch FROM clock_timestamp())::bigint, {2})), "
                               "expires = clock_timestamp() + interval '{3} milliseconds' "
                               "FROM old WHERE lease.name = 'leader' RETURNING lease.epoch",
-                              QuotedText(options_.holder), QuotedText(options_.address), kEpochMax,
-                              Milliseconds(options_.duration))));
+                              QuotedText(options_.holder), QuotedText(AddressColumn(options_)),
+                              kEpochMax, Milliseconds(options_.duration))));
   if (taken != nullptr && PQntuples(taken.get()) == 1)
     return std::optional<Term>(Term{.holder = options_.holder, .epoch = EpochOf(taken.get(), 0)});
   ASSIGN_OR_RETURN(row, Read());
@@ -108,8 +120,11 @@ Result<LeaseRow> Lease::Read() {
                        "WHERE name = 'leader'"));
   if (seen == nullptr || PQntuples(seen.get()) != 1)
     return Status(Code::kDataLoss, url_.shown + ": expected a row in the table lease, saw none");
+  const std::string_view address = BytesOf(seen.get(), 0, 1);
+  const std::size_t end = std::min(address.find(' '), address.size());
   return LeaseRow{.holder = std::string(BytesOf(seen.get(), 0, 0)),
-                  .address = std::string(BytesOf(seen.get(), 0, 1)),
+                  .address = std::string(address.substr(0, end)),
+                  .page = PageOf(address.substr(std::min(end + 1, address.size()))),
                   .epoch = EpochOf(seen.get(), 2),
                   .expired = NumberOf(seen.get(), 0, 3) != 0};
 }

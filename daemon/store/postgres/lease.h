@@ -27,7 +27,8 @@ struct Term {
 // Of the current or the last leader.
 struct LeaseRow {
   std::string holder;
-  std::string address;  // For people: where it serves
+  std::string address;  // Where it serves gRPC
+  std::string page;     // URL of its REST listener; empty: unknown
   std::uint64_t epoch = 0;
   bool expired = true;
 };
@@ -36,6 +37,7 @@ struct LeaseOptions {
   std::string holder;
   std::string address;
   Duration duration;
+  std::string page = {};  // As in LeaseRow
 };
 
 // A connection on which the statements of the store and the lease work.

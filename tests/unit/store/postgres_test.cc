@@ -78,7 +78,8 @@ TEST_F(PostgresTest, AFollowerReadsAndWritesNothing) {
 }
 
 TEST_F(PostgresTest, OneHoldsTheLeaseUntilItExpires) {
-  Lease first(SharedUrl(), {.holder = "a", .address = "a:1", .duration = 400ms}, 30s);
+  const std::string page = "https://a:2";
+  Lease first(SharedUrl(), {.holder = "a", .address = "a:1", .duration = 400ms, .page = page}, 30s);
   Lease second(SharedUrl(), {.holder = "b", .address = "b:1", .duration = 1h}, 30s);
   LeaseRow row;
   const auto term = first.Take(row);
@@ -89,6 +90,7 @@ TEST_F(PostgresTest, OneHoldsTheLeaseUntilItExpires) {
   while (other.ok() && !*other) {
     EXPECT_EQ(row.holder, "a");
     EXPECT_EQ(row.address, "a:1");
+    EXPECT_EQ(row.page, page);
     EXPECT_EQ(row.epoch, (*term)->epoch);
     Pause();
     other = second.Take(row);
@@ -129,6 +131,20 @@ TEST_F(PostgresTest, AfterATakeOverTheOldLeaderWritesNothing) {
   ASSERT_TRUE(Silence(*now, "s3").ok());
   ASSERT_EQ(now->Silences()->size(), 2u);
   EXPECT_TRUE(now->Nodes()->empty());
+}
+
+// The URL is a header of HTTP, and older versions wrote none.
+TEST_F(PostgresTest, AnAddressWithoutAPlainUrlHasNoPage) {
+  (void)TakeTerm("a");
+  Lease lease(SharedUrl(), {.holder = "b", .address = "b:1", .duration = 1h}, 30s);
+  for (const std::string text : {"a:1", "", "a:1 ", "a:1 ftp://a:2", "a:1 https://a:2 x",
+                                 "a:1 https://a:2\r\nSet-Cookie: x", "a:1 https://\u00e4:2"}) {
+    SharedServer().Sql("UPDATE fabricd.lease SET address = '" + text + "'");
+    const auto row = lease.Read();
+    ASSERT_TRUE(row.ok()) << row.status().message();
+    EXPECT_EQ(row->address, text.substr(0, text.find(' ')));
+    EXPECT_EQ(row->page, "") << text;
+  }
 }
 
 TEST_F(PostgresTest, ATakeOverWaitsForTheTransactionOfTheOldLeader) {
