@@ -1,7 +1,7 @@
 // Agents of healthy nodes in one process, whose RDMA devices are memory: the sessions, the runner
 // and the kinds of probes are the agent's own. For tests that need a certificate that passes.
 //
-//   memory_agents HOST:PORT COUNT [BROKEN]
+//   memory_agents HOST:PORT[,HOST:PORT...] COUNT [BROKEN]
 //
 // The nodes are n1 to nCOUNT. Requests towards the ports of the node BROKEN fail. Runs until
 // standard input ends. The devices are soft-RoCE: memory has no rate that a certificate expects.
@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,13 +64,13 @@ class NodeVerbs final : public host::Verbs {
 
 class MemoryNode {
  public:
-  MemoryNode(std::uint32_t number, const std::string& controller, testing::FakeFabric& fabric,
-             const Clock& clock)
+  MemoryNode(std::uint32_t number, const std::vector<std::string>& controllers,
+             testing::FakeFabric& fabric, const Clock& clock)
       : snapshot_(testing::LabNode({.number = number, .gpu = false})),
         verbs_(fabric, snapshot_.node().name()),
         clock_(clock),
         shared_({}),
-        side_({controller}, nullptr, verbs_, {}, {}, clock, shared_) {
+        side_(controllers, nullptr, verbs_, {}, {}, clock, shared_) {
     // The GID with an IPv4 address is the last one, and the one that probes use.
     for (const v1::RdmaDevice& device : snapshot_.rdma_devices())
       fabric.SetGid(verbs_.Unique(device.name()), device.ports(0).gids().rbegin()->gid());
@@ -101,12 +102,13 @@ bool InputEnds(int milliseconds) {
   return ::read(STDIN_FILENO, text.data(), text.size()) <= 0;
 }
 
-int Run(const std::string& controller, std::uint32_t count, const std::string& broken) {
+int Run(const std::vector<std::string>& controllers, std::uint32_t count,
+        const std::string& broken) {
   const SystemClock clock;
   testing::FakeFabric fabric;
   std::vector<std::unique_ptr<MemoryNode>> nodes;
   for (std::uint32_t number = 1; number <= count; ++number) {
-    nodes.push_back(std::make_unique<MemoryNode>(number, controller, fabric, clock));
+    nodes.push_back(std::make_unique<MemoryNode>(number, controllers, fabric, clock));
     if (nodes.back()->name() == broken) nodes.back()->Break(fabric);
   }
   while (!InputEnds(kSnapshotEveryMs))
@@ -120,8 +122,10 @@ int Run(const std::string& controller, std::uint32_t count, const std::string& b
 int main(int argc, char** argv) {
   const auto count = fabric::ParseNumber<std::uint32_t>(argc > 2 ? argv[2] : "");
   if (argc > 4 || !count.ok() || *count > fabric::kCountMax) {
-    std::fputs("usage: memory_agents HOST:PORT COUNT [BROKEN]\n", stderr);
+    std::fputs("usage: memory_agents HOST:PORT[,HOST:PORT...] COUNT [BROKEN]\n", stderr);
     return 2;
   }
-  return fabric::Run(argv[1], *count, argc > 3 ? argv[3] : "");
+  std::vector<std::string> controllers;
+  for (const std::string_view one : fabric::Split(argv[1], ',')) controllers.emplace_back(one);
+  return fabric::Run(controllers, *count, argc > 3 ? argv[3] : "");
 }
