@@ -108,11 +108,17 @@ Status AddEnvironment(const Environment& environment, Arguments& arguments) {
     RETURN_IF_ERROR(arguments.Set("controller", environment.controller, kFile));
   }
   const std::pair<std::string_view, const std::string&> rows[] = {
-      {"config", environment.config},   {"context", environment.context},
-      {"tls-ca", environment.tls_ca},   {"tls-cert", environment.tls_cert},
-      {"tls-key", environment.tls_key}, {"token-file", environment.token_file}};
+      {"config", environment.config},
+      {"context", environment.context},
+      {"tls-ca", environment.tls_ca},
+      {"tls-cert", environment.tls_cert},
+      {"tls-key", environment.tls_key},
+      {"token-file", environment.token_file},
+      {"token-command", environment.token_command}};
+  // A source of the token replaces the other one.
+  const bool has_token = arguments.Given("token-file") || arguments.Given("token-command");
   for (const auto& [option, text] : rows)
-    if (!arguments.Given(option) && !text.empty())
+    if (!arguments.Given(option) && !text.empty() && !(has_token && option.starts_with("token-")))
       RETURN_IF_ERROR(arguments.Set(option, text, kFile));
   const bool has_author = std::ranges::any_of(
       arguments.entries(),
@@ -177,13 +183,14 @@ int RunOnce(const Command& command, Client& client, const Arguments& arguments,
 }
 
 ClientOptions ClientOptionsOf(const Arguments& arguments) {
-  return {.controller = arguments.Text("controller"),
-          .timeout = arguments.Duration("timeout"),
-          .tls = {.certificate = arguments.Text("tls-cert"),
-                  .key = arguments.Text("tls-key"),
-                  .ca = arguments.Text("tls-ca"),
-                  .crl = {}},
-          .token_file = arguments.Text("token-file")};
+  return {
+      .controller = arguments.Text("controller"),
+      .timeout = arguments.Duration("timeout"),
+      .tls = {.certificate = arguments.Text("tls-cert"),
+              .key = arguments.Text("tls-key"),
+              .ca = arguments.Text("tls-ca"),
+              .crl = {}},
+      .token = {.file = arguments.Text("token-file"), .command = arguments.Text("token-command")}};
 }
 
 // "fabricctl __complete -- WORDS", which the scripts of `completion` call. One name on each line;

@@ -30,6 +30,7 @@ struct Environment {
   std::string tls_cert;            // FABRICCTL_TLS_CERT
   std::string tls_key;             // FABRICCTL_TLS_KEY
   std::string token_file;          // FABRICCTL_TOKEN_FILE
+  std::string token_command;       // FABRICCTL_TOKEN_COMMAND
   std::string user;                // USER, empty when not set
   std::string config;              // FABRICCTL_CONFIG, or the default path; empty: no file
   bool config_is_default = false;  // The file may be absent.

@@ -37,20 +37,6 @@ std::string TimeText(Duration duration) {
 constexpr Duration kWaitShown = std::chrono::seconds(1);
 constexpr Duration kLeaderPatience = std::chrono::seconds(2);
 constexpr Duration kExplainPatience = std::chrono::seconds(2);
-constexpr std::size_t kTokenBytesMax = 16 << 10;
-
-Result<std::string> ReadToken(const std::string& path) {
-  RETURN_IF_ERROR(CheckPrivate(path, "a token"));
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kTokenBytesMax));
-  const std::string_view token = Trim(text);
-  const bool plain =
-      !token.empty() && std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; });
-  if (plain) return std::string(token);
-  return Status(Code::kInvalidArgument,
-                Format("expected one token of printable ASCII, saw {}",
-                       token.empty() ? "an empty file" : "other characters"))
-      .At(path);
-}
 
 bool IsThisMachine(const std::string& controller) {
   const auto address = ParseHostPort(controller);
@@ -69,21 +55,19 @@ Result<Security> LoadSecurity(const ClientOptions& options) {
   Security security;
   RETURN_IF_ERROR(tls::CheckClientPaths(options.tls));
   if (options.tls.ca.empty()) {
-    if (!options.token_file.empty() && !IsThisMachine(options.controller))
+    if (!options.token.none() && !IsThisMachine(options.controller))
       return Status(Code::kInvalidArgument,
-                    Format("--token-file: expected TLS (--tls-ca) or a controller on this machine, "
-                           "because a token is a secret, saw {}",
-                           options.controller));
+                    Format("{}: expected TLS (--tls-ca) or a controller on this machine, because a "
+                           "token is a secret, saw {}",
+                           options.token.option(), options.controller));
   } else {
     RETURN_IF_ERROR(tls::RequireTls13());
     auto material = tls::LoadTls(options.tls, SystemClock().Now().wall);
     if (!material.ok()) return material.status().In("TLS");
     security.tls = *std::move(material);
   }
-  if (!options.token_file.empty()) {
-    auto token = ReadToken(options.token_file);
-    if (!token.ok()) return token.status().In("--token-file");
-    security.token = *std::move(token);
+  if (!options.token.none()) {
+    ASSIGN_OR_RETURN(security.token, ReadToken(options.token));
   }
   return security;
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/tls/tls_files.h"
+#include "ctl/bearer_token.h"
 #include "fabric/v1/fabric.pb.h"
 #include "proto/fabric_service.h"
 
@@ -82,10 +83,10 @@ Result<std::string> CampaignNamed(Client& client, const std::string& id);
 Result<v1::Campaign> CampaignWithResults(Client& client, const std::string& id);
 
 struct ClientOptions {
-  std::string controller;       // "HOST:PORT", "[::1]:9418"; several with commas
-  Duration timeout;             // Of one call, including connecting
-  tls::TlsPaths tls = {};       // Without a CA: no TLS
-  std::string token_file = {};  // Bearer token, sent over TLS only
+  std::string controller;  // "HOST:PORT", "[::1]:9418"; several with commas
+  Duration timeout;        // Of one call, including connecting
+  tls::TlsPaths tls = {};  // Without a CA: no TLS
+  TokenSource token = {};  // Bearer token, sent over TLS only
 };
 
 // gRPC client. Connects with the first call. Every call returns the error of a file that cannot be

@@ -134,8 +134,9 @@ Status AddContext(bool required, Arguments& arguments) {
   if (!by_user) name = contexts->current;
   if (name.empty()) return {};
   RETURN_IF_ERROR(CheckContext(*contexts, name).In(by_user ? std::string("--context") : path));
+  const bool has_token = arguments.Given("token-file") || arguments.Given("token-command");
   for (const auto& [option, value] : contexts->by_name.at(name))
-    if (!arguments.Given(option))
+    if (!arguments.Given(option) && !(has_token && option.starts_with("token-")))
       RETURN_IF_ERROR(
           arguments.Set(option, value, Arguments::Origin::kFile).In(Format("{}: {}", path, name)));
   return {};

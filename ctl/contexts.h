@@ -18,8 +18,8 @@
 namespace fabric::ctl {
 
 // Options that a context can set.
-inline constexpr std::array<std::string_view, 5> kContextKeys = {"controller", "tls-ca", "tls-cert",
-                                                                 "tls-key", "token-file"};
+inline constexpr std::array<std::string_view, 6> kContextKeys = {
+    "controller", "tls-ca", "tls-cert", "tls-key", "token-file", "token-command"};
 
 struct Contexts {
   std::string current;                                                // Empty: none

@@ -43,6 +43,10 @@ constexpr Option kSharedOptions[] = {
      .type = OptionType::kPath,
      .doc = "File with the bearer token of the caller, sent over TLS or to this machine only. "
             "Environment: FABRICCTL_TOKEN_FILE."},
+    {.name = "token-command",
+     .value = "COMMAND",
+     .doc = "Command for /bin/sh that prints the bearer token, instead of --token-file. "
+            "Environment: FABRICCTL_TOKEN_COMMAND."},
     {.name = "snapshot",
      .type = OptionType::kPath,
      .value = "FOLDER",
@@ -107,6 +111,8 @@ const Rows kVariables = {
     {"FABRICCTL_TLS_CERT", "Certificate of the caller. --tls-cert overrides it."},
     {"FABRICCTL_TLS_KEY", "Private key of the caller. --tls-key overrides it."},
     {"FABRICCTL_TOKEN_FILE", "File with a bearer token. --token-file overrides it."},
+    {"FABRICCTL_TOKEN_COMMAND",
+     "Command that prints a bearer token. --token-command overrides it."},
     {"USER", "Default of --author."},
     {"XDG_CONFIG_HOME", "Folder of fabricd/config.yaml. Default: ~/.config."},
     {"COLUMNS", "Width of the terminal, in place of the real one."},

@@ -126,6 +126,7 @@ int main(int argc, char** argv) {
   environment.tls_cert = Variable("FABRICCTL_TLS_CERT");
   environment.tls_key = Variable("FABRICCTL_TLS_KEY");
   environment.token_file = Variable("FABRICCTL_TOKEN_FILE");
+  environment.token_command = Variable("FABRICCTL_TOKEN_COMMAND");
   environment.user = UserName();
   environment.config = Variable("FABRICCTL_CONFIG");
   environment.config_is_default = environment.config.empty();

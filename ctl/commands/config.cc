@@ -70,10 +70,14 @@ Result<Output> RunSetContext(Client&, const Arguments& arguments, Stream&) {
     for (const std::string_view key : kContextKeys)
       if (entry.option->name == key && entry.origin == Arguments::Origin::kCommandLine)
         values[std::string(key)] = entry.texts.back();
+  // A source of the token replaces the other one.
+  for (const auto& [one, other] :
+       {std::pair("token-file", "token-command"), std::pair("token-command", "token-file")})
+    if (arguments.Given(one) && !arguments.Given(other)) values.erase(other);
   if (is_new && values.empty())
     return Status(Code::kInvalidArgument,
-                  Format("new context {}: expected --controller, --tls-ca, --tls-cert, --tls-key "
-                         "or --token-file, saw none",
+                  Format("new context {}: expected --controller, --tls-ca, --tls-cert, "
+                         "--tls-key, --token-file or --token-command, saw none",
                          Quoted(name)));
   if (contexts.current.empty()) contexts.current = name;
   RETURN_IF_ERROR(WriteContexts(arguments.Text("config"), contexts));
@@ -156,8 +160,8 @@ extern const Command config_set = {
     .path = "config set-context",
     .summary = "Create or change a context of the configuration file.",
     .description =
-        "Stores --controller, --tls-ca, --tls-cert, --tls-key and --token-file of this command "
-        "line. The first context becomes the current one.",
+        "Stores --controller, --tls-ca, --tls-cert, --tls-key, --token-file and --token-command of "
+        "this command line. The first context becomes the current one.",
     .example =
         "fabricctl config set-context prod --controller fabricd.example:9418\n"
         "fabricctl config set-context test --tls-ca ca.pem --token-file test.token",

@@ -20,7 +20,8 @@ from tls_world import TlsWorld
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 # Commands that test_oidc.py runs with a real issuer.
-ELSEWHERE = ("fabricctl login ", "fabricctl --token-file fabricd.token ")
+ELSEWHERE = ("fabricctl login ", "fabricctl --token-file fabricd.token ",
+             "fabricctl config set-context prod ", "fabricctl --context prod ")
 
 
 def commands_of(page, begin=None, end=None):

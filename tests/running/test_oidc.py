@@ -92,6 +92,21 @@ class OidcTest(TlsWorld):
         self.assertEqual(who.returncode, 0, who.stderr)
         self.assertIn("oidc:alice", who.stdout)
         self.assertIn("operator", who.stdout)
+        page = (SERVER.parents[1] / "docs/ACCESS.md").read_text()
+        commands = re.findall(r"^    (fabricctl (?:config set-context|--context) prod .*)$", page,
+                              re.MULTILINE)
+        self.assertEqual(len(commands), 2)
+        alice.rename(self.folder / "fabricd.token")
+        for command in commands:
+            done = subprocess.run(
+                ["bash", "-ec", f"{command} --config ctl.yaml"], cwd=self.folder, text=True,
+                capture_output=True, timeout=60, check=False,
+                env={"PATH": f"{tls_world.BIN}:/usr/bin:/bin",
+                     "FABRICCTL_CONTROLLER": self.bound["grpc"],
+                     "FABRICCTL_TLS_CA": str(self.pki / "ca.pem")})
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("oidc:alice", done.stdout)
+        alice = (self.folder / "fabricd.token").rename(alice)
         answer = self.curl(f"https://{self.bound['rest']}/v1/identity",
                            "--oauth2-bearer", alice.read_text().strip())
         self.assertEqual(json.loads(answer)["name"], "oidc:alice")

@@ -191,7 +191,7 @@ TEST_F(GrpcClient, SaysThatAFileOfTlsCannotBeUsed) {
   options_.tls = {.certificate = "cert.pem", .key = "key.pem", .ca = {}, .crl = {}};
   EXPECT_EQ(error(), "--tls-ca: expected a file, because --tls-cert is set, saw none");
   options_.tls = {};
-  options_.token_file = "/nowhere/token";
+  options_.token.file = "/nowhere/token";
   EXPECT_EQ(error(), "--token-file: /nowhere/token: No such file or directory");
   options_.controller = "192.0.2.7:9418";
   EXPECT_EQ(

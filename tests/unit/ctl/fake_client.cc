@@ -80,6 +80,7 @@ Said RunWords(std::string_view words, FakeController& controller, const FakeTerm
   const Environment environment{.controller = terminal.controller,
                                 .tls_ca = terminal.tls_ca,
                                 .tls_key = terminal.tls_key,
+                                .token_command = terminal.token_command,
                                 .user = terminal.user,
                                 .config = terminal.config,
                                 .config_is_default = true,

@@ -85,7 +85,8 @@ struct FakeTerminal {
   int waits = 0;             // The wait with this number ends early; 0: see above.
   std::size_t columns = 0;
   bool ascii = false;
-  std::string config = {};  // Default path of the configuration file
+  std::string token_command = {};  // FABRICCTL_TOKEN_COMMAND
+  std::string config = {};         // Default path of the configuration file
 };
 
 struct Said {

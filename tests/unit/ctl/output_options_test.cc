@@ -154,7 +154,7 @@ TEST_F(ContextsTest, AreSetSelectedAndUsed) {
   EXPECT_EQ(Ctl("config set-context prod --tls-ca /ca.pem").status, kExitOk) << "a change";
   EXPECT_THAT(Ctl("config set-context new").err,
               HasSubstr("new context 'new': expected --controller, --tls-ca, --tls-cert, "
-                        "--tls-key or --token-file, saw none\n"));
+                        "--tls-key, --token-file or --token-command, saw none\n"));
   EXPECT_EQ(Ctl("config get-contexts -o name").out, "lab\nprod\n");
   EXPECT_THAT(Ctl("config get-contexts -o json").out, HasSubstr("\"name\": \"lab\""));
   Ctl("nodes");

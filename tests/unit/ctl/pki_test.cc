@@ -154,6 +154,17 @@ TEST_F(PkiCommands, WrongInputIsNamed) {
   EXPECT_THAT(Run("pki show").err, HasSubstr("index.json: expected the index of a CA, saw "));
 }
 
+TEST_F(PkiCommands, ASourceOfTheTokenReplacesTheOtherOne) {
+  const FakeTerminal environment{.token_command = "env"};
+  (void)RunWords("nodes", controller_, environment);
+  EXPECT_EQ(controller_.options.token.command, "env");
+  (void)RunWords("nodes --token-file t", controller_, environment);
+  EXPECT_EQ(controller_.options.token.file, "t");
+  EXPECT_EQ(controller_.options.token.command, "");
+  (void)RunWords("nodes --token-command c", controller_, environment);
+  EXPECT_EQ(controller_.options.token.command, "c");
+}
+
 TEST_F(PkiCommands, TheFilesOfTlsComeFromOptionsOrTheEnvironment) {
   const FakeTerminal environment{.tls_ca = "env-ca.pem", .tls_key = "env-key.pem"};
   (void)RunWords("nodes --tls-ca ca.pem --tls-cert cert.pem --token-file t", controller_,
@@ -161,7 +172,7 @@ TEST_F(PkiCommands, TheFilesOfTlsComeFromOptionsOrTheEnvironment) {
   EXPECT_EQ(controller_.options.tls.ca, "ca.pem");
   EXPECT_EQ(controller_.options.tls.certificate, "cert.pem");
   EXPECT_EQ(controller_.options.tls.key, "env-key.pem");
-  EXPECT_EQ(controller_.options.token_file, "t");
+  EXPECT_EQ(controller_.options.token.file, "t");
 }
 
 }  // namespace
