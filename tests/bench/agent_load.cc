@@ -2,9 +2,10 @@
 // Run by tests/bench/session_load.
 //
 // Each agent is a healthy node with nine RoCE ports. It reconnects like a real one, sends a
-// heartbeat every second and a counter window every 30 s. Meanwhile one agent after the other
-// reports a link that goes down or up, and a client waits until the API shows it. Prints one line
-// of JSON a second. A line on standard input begins a new measurement; its end ends the program.
+// heartbeat as fabricd asks for, and a counter window every 30 s. Meanwhile one agent after the
+// other reports a link that goes down or up, and a client waits until the API shows it. Prints one
+// line of JSON a second. A line on standard input begins a new measurement; its end ends the
+// program.
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
 #include <unistd.h>
@@ -118,6 +119,7 @@ class Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::Contro
   bool welcomed() const { return welcomed_; }
   bool wants_snapshot() { return wants_snapshot_.exchange(false); }
   bool resumes() { return resumes_.exchange(false); }  // The controller knows its settings.
+  Duration beat() const { return std::chrono::milliseconds(beat_ms_.load()); }
   Duration spread() const { return std::chrono::milliseconds(spread_ms_.load()); }
   bool done() const { return done_; }
 
@@ -128,6 +130,7 @@ class Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::Contro
       ++measured_.connected;
       const v1::Welcome& welcome = incoming_.welcome();
       spread_ms_ = welcome.reconnect_spread_ms();
+      beat_ms_ = welcome.heartbeat_interval_ms();
       resumes_ = welcome.settings_known();
       wants_snapshot_ = !welcome.settings_known() && !welcome.wait_for_request();
       welcomed_ = true;
@@ -161,7 +164,7 @@ class Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::Contro
   std::queue<v1::AgentMessage> outgoing_;
   bool closed_ = false;
   std::atomic<bool> welcomed_ = false, wants_snapshot_ = false, resumes_ = false, done_ = false;
-  std::atomic<std::uint32_t> spread_ms_ = 0;
+  std::atomic<std::uint32_t> spread_ms_ = 0, beat_ms_ = 0;
 };
 
 struct Load {
@@ -246,7 +249,7 @@ class LoadAgent {
       v1::AgentMessage message;
       message.mutable_heartbeat()->set_sequence(++beats_);
       stream_->Send(std::move(message));
-      beat_at_ = now + 1s;
+      beat_at_ = now + stream_->beat();
     }
     if (now >= sample_at_) {
       v1::AgentMessage message;
@@ -300,7 +303,7 @@ class LoadAgent {
     stream_->Send(message);
     *message.mutable_counter_table() = window_.table;
     stream_->Send(std::move(message));
-    beat_at_ = now + 1s;
+    beat_at_ = now + stream_->beat();
     const double share = std::uniform_real_distribution(0.1, 1.0)(random_);
     sample_at_ = now + std::chrono::duration_cast<Duration>(kWindow * share);
   }
