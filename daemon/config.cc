@@ -13,6 +13,10 @@ constexpr Option kSettings[] = {
      .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9418",
      .doc = "Address of the gRPC server for agents and clients. Port 0 chooses a free port."},
+    {.name = "agents",
+     .type = OptionType::kAddress,
+     .doc = "Address of a gRPC server of its own for agents and nodes that join; then grpc is for "
+            "clients only. Port 0 chooses a free port. Default: grpc serves both."},
     {.name = "rest",
      .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9419",

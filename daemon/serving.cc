@@ -15,8 +15,8 @@
 #include "base/version.h"
 #include "daemon/api/caught.h"
 #include "daemon/api/fabric_api.h"
-#include "daemon/api/grpc_front.h"
 #include "daemon/api/health.h"
+#include "daemon/grpc_fronts.h"
 #include "daemon/http_fronts.h"
 #include "daemon/live_subnets.h"
 #include "daemon/otlp_export.h"
@@ -185,9 +185,10 @@ Status ShowAddresses(const Settings& settings, std::string_view scheme,
   if (settings.Has("addresses-file"))
     RETURN_IF_ERROR(WriteAddresses(settings.Text("addresses-file"), addresses));
   const std::string text =
-      Format("fabricd {}: gRPC on {}, REST and /metrics on {}://{}, health on {}://{}", kVersion,
-             ToString(addresses.grpc), scheme, ToString(addresses.rest), scheme,
-             ToString(addresses.health));
+      Format("fabricd {}: gRPC on {}{}, REST and /metrics on {}://{}, health on {}://{}", kVersion,
+             ToString(addresses.grpc),
+             addresses.agents ? ", agents on " + ToString(*addresses.agents) : "", scheme,
+             ToString(addresses.rest), scheme, ToString(addresses.health));
   log::Plain(stdout, log::Level::kInfo, text);
   return {};
 }
@@ -214,25 +215,24 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
   const auto metrics = MetricsOf(with, calls, otlp.get());
   const std::vector<api::Page> pages = StatusPages(with, health, metrics);
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
-  ASSIGN_OR_RETURN(const auto grpc,
-                   api::GrpcFront::Listen(settings.Address("grpc"), call, with.events, watchers,
-                                          with.agents, transport.grpc()));
-  if (otlp) otlp->Start([metrics] { return api::CollectMetrics(metrics()); }, grpc->address());
+  ASSIGN_OR_RETURN(GrpcFronts grpc, GrpcFronts::Listen(settings, call, with.events, watchers,
+                                                       with.agents, transport.grpc()));
+  if (otlp) otlp->Start([metrics] { return api::CollectMetrics(metrics()); }, grpc.address());
   ASSIGN_OR_RETURN(std::vector<api::Page> rest_pages, AllPages(settings, pages, with.keys, gate));
   ASSIGN_OR_RETURN(const HttpFront rest, ListenRest(settings, call, std::move(rest_pages),
                                                     with.events, watchers, transport.http()));
   ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, with.events,
                                                         watchers, transport.http()));
   const std::jthread ticking = StartTicking(controller, health, clock);
-  RETURN_IF_ERROR(
-      ShowAddresses(settings, transport.http_scheme(),
-                    {grpc->address(), rest.server->address(), status.server->address()}));
+  RETURN_IF_ERROR(ShowAddresses(
+      settings, transport.http_scheme(),
+      {grpc.address(), rest.server->address(), status.server->address(), grpc.agents()}));
   with.notify("READY=1");
   OwnFiles own_files(transport, site, with.keys, join.get(), controller);
   const auto check = [&, checks = 0, away = SendAway()]() mutable {
     const bool ready = health.Ready(clock.Now().steady).status == 200;
     if (ready) with.notify("WATCHDOG=1");
-    grpc->SetServing(ready);
+    grpc.SetServing(ready);
     site.Tick();
     if (join) join->Tick(clock.Now().wall);
     if (auto key = with.keys.Check()) with.controller.SetSigningKey(*std::move(key));
@@ -253,7 +253,7 @@ Result<int> ServeFronts(const Settings& settings, const Served& with,
   }
   rest.server->Stop();
   status.server->Stop();
-  grpc->Stop();
+  grpc.Stop();
   site.Stop();
   with.notifier.Stop();
   if (otlp) otlp->Stop();

@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "daemon/api/agent_front.h"
-#include "daemon/api/grpc_front.h"
 #include "daemon/control/events.h"
 #include "daemon/follower.h"
+#include "daemon/grpc_fronts.h"
 #include "daemon/http_fronts.h"
 #include "daemon/web/web_files.h"
 
@@ -63,7 +63,7 @@ struct Standby::Parts {
   control::EventBus events{0};
   api::AgentFront agents;
   api::PeerSlots watchers{"event watchers", {.total = 1, .per_peer = 1}};
-  std::unique_ptr<api::GrpcFront> grpc;
+  std::optional<GrpcFronts> grpc;
   HttpFront rest, health;
 };
 
@@ -93,9 +93,8 @@ Result<std::unique_ptr<Standby>> Standby::Listen(const Settings& settings,
                                                                 auto&&... arguments) {
     return follower.Call(context, arguments...);
   };
-  ASSIGN_OR_RETURN(parts->grpc,
-                   api::GrpcFront::Listen(settings.Address("grpc"), call, parts->events,
-                                          parts->watchers, parts->agents, transport.grpc()));
+  ASSIGN_OR_RETURN(parts->grpc, GrpcFronts::Listen(settings, call, parts->events, parts->watchers,
+                                                   parts->agents, transport.grpc()));
   ASSIGN_OR_RETURN(parts->rest, ListenRest(settings, call, RestPagesOf(leadership), parts->events,
                                            parts->watchers, transport.http()));
   ASSIGN_OR_RETURN(parts->health, ListenHealth(HealthAddress(settings), HealthPagesOf(leadership),
@@ -104,8 +103,8 @@ Result<std::unique_ptr<Standby>> Standby::Listen(const Settings& settings,
 }
 
 Addresses Standby::addresses() const {
-  return {parts_->grpc->address(), parts_->rest.server->address(),
-          parts_->health.server->address()};
+  return {parts_->grpc->address(), parts_->rest.server->address(), parts_->health.server->address(),
+          parts_->grpc->agents()};
 }
 
 void Standby::Tick() {

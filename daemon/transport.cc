@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <array>
+#include <vector>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -20,10 +21,12 @@ struct Listener {
   HostPort address;
 };
 
-std::array<Listener, 3> ListenersOf(const Settings& settings) {
-  return {{{"grpc", settings.Address("grpc")},
-           {"rest", settings.Address("rest")},
-           {"health", HealthAddress(settings)}}};
+std::vector<Listener> ListenersOf(const Settings& settings) {
+  std::vector<Listener> listeners = {{"grpc", settings.Address("grpc")},
+                                     {"rest", settings.Address("rest")},
+                                     {"health", HealthAddress(settings)}};
+  if (settings.Has("agents")) listeners.push_back({"agents", settings.Address("agents")});
+  return listeners;
 }
 
 // A name could have any address: only "localhost" counts.
@@ -90,7 +93,7 @@ HostPort HealthAddress(const Settings& settings) {
 }
 
 Status CheckListeners(const Settings& settings) {
-  const std::array<Listener, 3> listeners = ListenersOf(settings);
+  const std::vector<Listener> listeners = ListenersOf(settings);
   for (auto one = listeners.begin(); one != listeners.end(); ++one)
     for (auto other = listeners.begin(); other != one; ++other)
       if (one->address.port != 0 && ToString(one->address) == ToString(other->address))

@@ -1,11 +1,14 @@
 #include "daemon/api/grpc_front.h"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpc/support/time.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+
+#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -16,6 +19,7 @@
 #include "daemon/api/grpc_watch.h"
 #include "daemon/api/listen_error.h"
 #include "proto/bounds.h"
+#include "proto/fabric_service.h"
 
 namespace fabric::api {
 namespace {
@@ -36,14 +40,29 @@ void WriteGrpcLog(gpr_log_func_args* line) {
     log::Debug("grpc: {}", line->message);
 }
 
+// Calls of the services that this server offers.
+CallFunction Offered(CallFunction call, GrpcServices services) {
+  if (services == GrpcServices::kAll) return call;
+  return [call = std::move(call), for_agents = services == GrpcServices::kOfAgents](
+             const CallContext& context, const google::protobuf::MethodDescriptor& method,
+             auto&&... arguments) {
+    if ((method.service() == &NodeJoinService()) == for_agents)
+      return call(context, method, arguments...);
+    return Status(Code::kUnimplemented,
+                  for_agents
+                      ? "this address is for agents; clients use that of the setting grpc"
+                      : "this address is for clients; agents use that of the setting agents");
+  };
+}
+
 }  // namespace
 
 struct GrpcFront::Parts {
   Parts(const CallFunction& call, control::EventBus& events, PeerSlots& watchers,
-        AgentFront& agent_front)
+        AgentFront* agent_front)
       : agents(agent_front), unary(call), watch(call, events, watchers) {}
 
-  AgentFront& agents;
+  AgentFront* const agents;  // Null: not of this server
   UnaryService unary;
   WatchService watch;
   HostPort address;
@@ -67,8 +86,11 @@ const HostPort& GrpcFront::address() const {
 
 Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, CallFunction call,
                                                      control::EventBus& events, PeerSlots& watchers,
-                                                     AgentFront& agents, const GrpcTls* tls) {
-  auto parts = std::make_unique<Parts>(call, events, watchers, agents);
+                                                     AgentFront& agents, const GrpcTls* tls,
+                                                     GrpcServices services) {
+  call = Offered(std::move(call), services);
+  auto parts = std::make_unique<Parts>(call, events, watchers,
+                                       services == GrpcServices::kOfClients ? nullptr : &agents);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
@@ -77,8 +99,8 @@ Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, Ca
   builder.AddListeningPort(ToString(address),
                            tls == nullptr ? grpc::InsecureServerCredentials() : tls->credentials(),
                            &port);
-  builder.RegisterService(&parts->watch);
-  builder.RegisterService(&agents);
+  if (services != GrpcServices::kOfAgents) builder.RegisterService(&parts->watch);
+  if (parts->agents != nullptr) builder.RegisterService(parts->agents);
   builder.RegisterCallbackGenericService(&parts->unary);
   builder.SetMaxReceiveMessageSize(kReceiveBytesMax);
   // gRPC checks the size of a compressed message after it has decompressed it: 1 MB becomes 1 GB.
@@ -116,13 +138,14 @@ void GrpcFront::SetServing(bool serving) {
 
 void GrpcFront::Stop() {
   if (parts_->server == nullptr) return;
-  parts_->agents.Stop({Code::kUnavailable, "the controller is stopping"});
+  if (parts_->agents != nullptr)
+    parts_->agents->Stop({Code::kUnavailable, "the controller is stopping"});
   parts_->watch.Stop();
   parts_->server->Shutdown(
       gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(kStopMs, GPR_TIMESPAN)));
   parts_->server->Wait();
   parts_->watch.WaitUntilGone();
-  parts_->agents.WaitUntilGone();
+  if (parts_->agents != nullptr) parts_->agents->WaitUntilGone();
   parts_->server.reset();
 }
 

@@ -2,6 +2,7 @@
 // reflection and health.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "base/settings.h"
@@ -15,14 +16,21 @@ namespace fabric::api {
 class AgentFront;
 class GrpcTls;
 
+// What one server offers.
+enum class GrpcServices : std::uint8_t {
+  kAll,
+  kOfClients,  // Fabric, reflection and health
+  kOfAgents,   // AgentLink, NodeJoin and health
+};
+
 class GrpcFront {
  public:
   // Listens; all are borrowed and must outlive the front. Without `tls`, connections are not
   // encrypted. UNAVAILABLE with the address and the reason when that fails.
   static Result<std::unique_ptr<GrpcFront>> Listen(const HostPort& address, CallFunction call,
                                                    control::EventBus& events, PeerSlots& watchers,
-                                                   AgentFront& agents,
-                                                   const GrpcTls* tls = nullptr);
+                                                   AgentFront& agents, const GrpcTls* tls = nullptr,
+                                                   GrpcServices services = GrpcServices::kAll);
   ~GrpcFront();
 
   // With the chosen port if the requested one was 0.

@@ -23,6 +23,8 @@ using google::protobuf::Message;
 using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 
+constexpr std::string_view kAgentLink = "/fabric.v1.AgentLink/";
+
 std::unique_ptr<Message> NewMessage(const google::protobuf::Descriptor* type) {
   return std::unique_ptr<Message>(MessageFactory::generated_factory()->GetPrototype(type)->New());
 }
@@ -64,7 +66,11 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
 
   Status Answer() {
     const MethodDescriptor* const method = FindMethod();
-    if (method == nullptr) return {Code::kUnimplemented, "no method " + Quoted(context_.method())};
+    if (method == nullptr)
+      return {Code::kUnimplemented,
+              context_.method().starts_with(kAgentLink)
+                  ? "this address is for clients; agents use that of the setting agents"
+                  : "no method " + Quoted(context_.method())};
     const std::size_t bytes = request_.Length();
     {
       grpc::ProtoBufferReader reader(&request_);

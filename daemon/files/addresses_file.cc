@@ -7,11 +7,11 @@
 namespace fabric {
 
 std::string AddressesJson(const Addresses& addresses) {
-  return nlohmann::ordered_json{{"grpc", ToString(addresses.grpc)},
-                                {"rest", ToString(addresses.rest)},
-                                {"health", ToString(addresses.health)}}
-             .dump() +
-         "\n";
+  nlohmann::ordered_json json = {{"grpc", ToString(addresses.grpc)},
+                                 {"rest", ToString(addresses.rest)},
+                                 {"health", ToString(addresses.health)}};
+  if (addresses.agents) json["agents"] = ToString(*addresses.agents);
+  return json.dump() + "\n";
 }
 
 Status WriteAddresses(const std::string& path, const Addresses& addresses) {

@@ -1,6 +1,7 @@
 // Writer of the addresses file: the bound addresses of fabricd, for scripts and tests.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/settings.h"
@@ -12,6 +13,7 @@ struct Addresses {
   HostPort grpc;
   HostPort rest;
   HostPort health;
+  std::optional<HostPort> agents = {};  // Absent: as grpc
 };
 
 // {"grpc":"127.0.0.1:9418","rest":"127.0.0.1:9419","health":"127.0.0.1:9420"}

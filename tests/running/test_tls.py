@@ -27,8 +27,8 @@ OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/OPERATIONS.md"
 class TlsTest(TlsWorld):
     def test_tls_13_only_on_every_listener(self):
         self.make_pki()
-        self.start_fabricd()
-        for listener in ("grpc", "rest", "health"):
+        self.start_fabricd("--agents=127.0.0.1:0")
+        for listener in ("grpc", "rest", "health", "agents"):
             for version, expected in (("-tls1", False), ("-tls1_1", False), ("-tls1_2", False),
                                       ("-tls1_3", True)):
                 with self.subTest(listener=listener, version=version):
@@ -204,7 +204,7 @@ class TlsTest(TlsWorld):
 
     def test_without_certificates_only_loopback(self):
         for setting, address in (("grpc", "0.0.0.0:0"), ("rest", "[::]:0"),
-                                 ("health", "192.0.2.1:0"),
+                                 ("health", "192.0.2.1:0"), ("agents", "192.0.2.1:0"),
                                  ("grpc", "127.0.0.1.example.org:0")):
             with self.subTest(address):
                 done = subprocess.run(
@@ -242,6 +242,39 @@ class TlsTest(TlsWorld):
                               text=True, capture_output=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("TLS: /nowhere/cert.pem: No such file or directory", done.stderr)
+
+    def test_agents_can_have_an_address_of_their_own(self):
+        self.make_pki()
+        controller = self.start_fabricd("--agents=127.0.0.1:0", f"--join-ca={self.pki}/ca.pem",
+                                        f"--join-ca-key={self.pki}/ca-key.pem")
+        self.assertIn(f"agents on {self.bound['agents']}, ", controller.read_text())
+        for_agents, for_clients = self.bound["agents"], self.bound["grpc"]
+        self.assertNotEqual(for_agents, for_clients)
+        agent = self.start("fabric-agent", "run", "--controller", for_clients, "--node", "n1",
+                           *self.files("node/n1"))
+        self.until_logged(agent, "this address is for clients; agents use that of the setting")
+        self.start("fabric-agent", "run", "--controller", for_agents, "--node", "n1",
+                   *self.files("node/n1"))
+        self.until_logged(controller, "node n1 connected")
+        self.assertIn("n1", self.ctl("nodes").stdout)
+        for words in (["nodes"], ["events"], ["node", "remove", "n1", "--yes"]):
+            done = self.run_ctl(*words, "--controller", for_agents, *self.files("admin/alice"),
+                                good=False)
+            self.assertEqual(done.returncode, 5, done.stderr)
+            self.assertIn("this address is for agents; clients use that of the setting grpc",
+                          done.stderr)
+        # Nodes join there, too.
+        token = self.folder / "token"
+        token.touch(mode=0o600)
+        token.write_text(self.ctl("join-token", "create", "rack", "-o", "name").stdout)
+        for node, address, text in (
+                ("n2", for_clients, "this address is for clients; agents use that of the setting"),
+                ("n3", for_agents, "connected to")):
+            folder = self.folder / node
+            folder.mkdir(mode=0o700)
+            agent = self.start("fabric-agent", "run", "--controller", address, "--node", node,
+                               f"--join-dir={folder}", f"--join-token={token}")
+            self.until_logged(agent, text)
 
     def test_fabricctl_names_a_port_of_http(self):
         self.make_pki()
