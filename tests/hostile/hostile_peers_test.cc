@@ -46,7 +46,6 @@ grpc::Status CallWith(const Victim& victim, const std::string& method, const std
 }
 
 using HostilePeers = HostileCase;
-};
 
 TEST_F(HostilePeers, CompressedMessagesAreRefusedBeforeTheyGrow) {
   const std::string bomb(kBombBytes, '\0');

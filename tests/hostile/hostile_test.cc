@@ -25,7 +25,6 @@ v1::AgentMessage Filled(const Path& path, int elements) {
 }
 
 using HostileTest = HostileCase;
-};
 
 TEST_F(HostileTest, ListsBeyondTheirBoundsAreRefused) {
   const std::vector<Path> lists = ListsOf(*v1::AgentMessage::descriptor());
