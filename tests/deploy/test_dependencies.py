@@ -103,8 +103,9 @@ class TestDependencies(DeployTest):
         for group, name in self.packages:
             if group == "npm":
                 here = self.folder()
-                for file in ("package.json", "package-lock.json"):
-                    shutil.copy(ROOT / name / file, here)
+                for file in ("package.json", "package-lock.json", ".npmrc"):
+                    if (ROOT / name / file).exists():
+                        shutil.copy(ROOT / name / file, here)
                 self.run_well("npm", "ci", "--dry-run", "--offline", "--no-audit", cwd=here)
 
 

@@ -232,13 +232,17 @@ class TestChart(TestKubernetes):
         self.tool("go")
         self.tool("kubectl")
         self.chart = rendered_once()
-        self.objects = self.chart.objects()
+        self.render_with_values()
+
+    def render_with_values(self, values=None):
+        """As the kustomize base, which has the namespace."""
+        self.objects = self.chart.objects({**chart.NAMESPACED, **(values or {})})
 
     def render_with_device_plugin(self):
-        self.objects = self.chart.objects({"agent": {"devices": "plugin"}})
+        self.render_with_values({"agent": {"devices": "plugin"}})
 
     def render_with_join(self):
-        self.objects = self.chart.objects(JOIN)
+        self.render_with_values(JOIN)
 
     def test_the_kustomize_base_is_written_from_the_chart(self):
         for path, text in chart.generated(self.chart).items():
@@ -255,7 +259,7 @@ class TestChart(TestKubernetes):
                 ("join", JOIN), ("monitoring", chart.MONITORED), ("nfd", chart.DISCOVERED)):
             with self.subTest(component):
                 super().render_with(component)
-                expected = by_name(self.chart.objects(values))
+                expected = by_name(self.chart.objects({**chart.NAMESPACED, **values}))
                 rendered = by_name(self.objects)
                 # kustomize puts all objects into the namespace, also those without one.
                 rendered.get(("NodeFeatureRule", "fabric-rdma"),
@@ -264,7 +268,7 @@ class TestChart(TestKubernetes):
 
     def test_values_change_what_they_name(self):
         objects = by_name(self.chart.objects({
-            "namespace": {"create": False}, "networkPolicy": {"enabled": False},
+            "networkPolicy": {"enabled": False},
             "images": {"agent": {"repository": "registry.example/agent", "tag": "7"},
                        "pullSecrets": [{"name": "pull"}]},
             "controller": {"settings": {"mesh": "on"}, "storageClass": "fast"},
@@ -300,7 +304,7 @@ class TestChart(TestKubernetes):
         return self.chart.print([*self.chart.templates, "NOTES.txt"], changes, base=base)
 
     def test_values_of_an_older_chart_keep_false_and_nothing(self):
-        chosen = {"namespace": {"create": False}, "networkPolicy": {"enabled": False},
+        chosen = {"networkPolicy": {"enabled": False},
                   "controller": {"manual": "", "resources": {"limits": None}},
                   "agent": {"tolerations": [], "metricsPort": 9517}}
         expected = self.chart.objects(chosen)
@@ -339,14 +343,14 @@ class TestChart(TestKubernetes):
         """The agent gets no Pods without them where PodSecurity is enforced."""
         labels = [f"pod-security.kubernetes.io/{mode}=privileged"
                   for mode in ("enforce", "audit", "warn")]
-        notes = self.chart.text("NOTES.txt", {"namespace": {"create": False}}, "rdma")
+        notes = self.chart.text("NOTES.txt", {}, "rdma")
         page = (ROOT / "docs/KUBERNETES.md").read_text()
         for text, namespace in ((notes, "rdma"), (page, "fabricd")):
             words = text.replace("\\\n", " ").split()
             at = words.index("label")
             self.assertEqual(words[at - 1:at + 6],
                              ["kubectl", "label", "namespace", namespace, *labels])
-        self.assertNotIn("kubectl label", self.chart.text("NOTES.txt"))
+        self.assertNotIn("kubectl label", self.chart.text("NOTES.txt", chart.NAMESPACED))
 
     def test_notes_name_the_secrets_of_the_values(self):
         notes = self.chart.text("NOTES.txt", JOIN)

@@ -11,6 +11,7 @@ import urllib.request
 
 import kubeserver
 import manualcommands
+import realhelm
 from deploytest import DEPLOY, ROOT, main
 from fleet import Fleet
 from manualcommands import SYSTEMD, ManualTest, Page, run_by
@@ -244,10 +245,20 @@ class TestKubernetes(ManualTest):
                    "helm": "needs helm and a cluster",
                    "kubectl port-forward": "needs a Pod that runs",
                    "kubectl describe node": "needs a node"}
-        reason = kubeserver.obstacle()
+        reason, helm = kubeserver.obstacle(), realhelm.obstacle()
+        output = {}
         if reason is None:
             server = kubeserver.KubeServer(self.folder())
             self.addCleanup(server.close)
+            output = {"kubectl create namespace": "namespace/fabricd created",
+                      "kubectl create secret": "secret/fabric[\\w-]+ created",
+                      "kubectl describe node": "Name: +gpu-001"}
+            if helm is None:
+                self.use_helm(server, folder, environment)
+                output["helm"] = "STATUS: deployed"
+                del not_run["helm"]
+            else:
+                not_run["helm"] = helm
             environment["PATH"] = f"{self.kubectl(server)}:{environment['PATH']}"
             server.must("POST", "/api/v1/nodes", {"metadata": {"name": "gpu-001"}})
             del not_run["kubectl describe node"]
@@ -271,12 +282,16 @@ class TestKubernetes(ManualTest):
 
         manualcommands.run(self, Page(
             "KUBERNETES.md", not_run=not_run,
-            before={"fabricctl join-token create": controller},
-            output={} if reason else {"kubectl create namespace": "namespace/fabricd created",
-                                      "kubectl create secret": "secret/fabric[\\w-]+ created",
-                                      "kubectl describe node": "Name: +gpu-001"}),
+            before={"fabricctl join-token create": controller}, output=output),
             folder, environment, self.counts)
         self.assertRegex((folder / "token").read_text(), r"^fabric_join_\S+\n$")
+
+    def use_helm(self, server, folder, environment):
+        """Helm for the server, and the chart where the page names it."""
+        programs = realhelm.Helm(self.folder(), server).script()
+        environment["PATH"] = f"{programs}:{environment['PATH']}"
+        (folder / "deploy/helm").mkdir(parents=True)
+        realhelm.chart_for_any_server(folder / "deploy/helm/fabricd")
 
     def kubectl(self, server):
         """A folder with a kubectl of the administrator of the server."""

@@ -4,7 +4,7 @@
     python3 tests/deploy/helm/chart.py     # writes deploy/kubernetes
 
 Helm is not part of Debian. template.go does the same with Go's text/template and Sprig, the
-libraries that Helm uses.
+libraries that Helm uses. Where npm has installed Helm, test_helm.py compares the two.
 """
 
 import copy
@@ -26,8 +26,9 @@ HEAD = "# Written from deploy/helm/fabricd by tests/deploy/helm/chart.py; do not
 MONITORED = {"monitoring": {"enabled": True}}
 NODES = {"nodes": {"enabled": True}}
 DISCOVERED = {"agent": {"nfd": {"enabled": True}}}
+NAMESPACED = {"namespace": {"create": True}}
 GENERATED = {
-    "namespace.yaml": ("namespace.yaml", {}),
+    "namespace.yaml": ("namespace.yaml", NAMESPACED),
     "controller.yaml": ("controller.yaml", {}),
     "agent.yaml": ("agent.yaml", {}),
     "networkpolicy.yaml": ("networkpolicy.yaml", {}),
