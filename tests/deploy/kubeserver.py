@@ -7,15 +7,19 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import ssl
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 
+from deploytest import ROOT
 from fakenodes import FakeKubernetes
 from fakeserver import FakeServer
+
+sys.path.insert(0, str(ROOT / "tests/testing"))
+from freeports import free_ports  # pylint: disable=wrong-import-position
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
 SERVER = CACHE / "fabricd-tests/kube-apiserver"
@@ -32,19 +36,13 @@ def obstacle():
     return None
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 class KubeServer:
     """The server with RBAC and an administrator, without controllers: no Pod runs."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.processes = []
-        etcd, peer, port = free_port(), free_port(), free_port()
+        etcd, peer, port = free_ports(3)
         self.url = f"https://127.0.0.1:{port}"
         self._start("etcd", "etcd", f"--data-dir={folder}/etcd", "--unsafe-no-fsync",
                     f"--listen-client-urls=http://127.0.0.1:{etcd}",

@@ -5,12 +5,14 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
 
-from deploytest import DEPLOY, DeployTest
+from deploytest import DEPLOY, ROOT, DeployTest
+
+sys.path.insert(0, str(ROOT / "tests/testing"))
+from freeports import free_ports  # pylint: disable=wrong-import-position
 
 NODES = 16
 TOOLS = ("slurmctld", "slurmd", "munged", "scontrol", "sinfo", "sbatch", "squeue")
@@ -58,16 +60,6 @@ payload = base64.urlsafe_b64encode(text).decode().rstrip("=")
 json.dump({{"payload": payload}}, open(given["--out"], "w"))
 sys.exit(1 if set(bad) & set(names) else 0)
 """
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class SlurmTest(DeployTest):

@@ -16,10 +16,12 @@ import sys
 
 from deploytest import DEPLOY, ROOT, DeployTest, main
 from fleet import Fleet
-from slurmcluster import NODES, SlurmTest, free_ports
+from slurmcluster import NODES, SlurmTest
 
 sys.path.insert(0, str(DEPLOY / "slurm"))
-import fabric_slurm  # pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position
+import fabric_slurm
+from freeports import free_ports
 
 
 def node(name, state="idle", since=0, reason="none", partitions=("all",)):

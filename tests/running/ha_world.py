@@ -4,8 +4,8 @@
 import json
 import pathlib
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -14,6 +14,9 @@ import urllib.error
 import urllib.request
 
 import postgres
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from freeports import free_ports  # pylint: disable=wrong-import-position
 
 PROGRAMS = pathlib.Path("build/release/bin")
 TREE = pathlib.Path(__file__).resolve().parent.parent / "fixtures/h100_infiniband.tree"
@@ -59,16 +62,6 @@ def use_programs(folder):
 
 def program(name):
     return PROGRAMS / name
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class Load:

@@ -22,8 +22,9 @@ import urllib.request
 import ha_world
 import postgres
 import standby_commands
+from freeports import free_ports
 from ha_faults import HaFaults
-from ha_world import LEASE, Controller, free_ports, program
+from ha_world import LEASE, Controller, program
 
 OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/OPERATIONS.md"
 SEEDS = 3

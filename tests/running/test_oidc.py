@@ -11,7 +11,6 @@ import json
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import unittest
@@ -19,13 +18,10 @@ import unittest
 import tls_world
 from tls_world import TlsWorld
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from freeports import free_ports  # pylint: disable=wrong-import-position
+
 SERVER = pathlib.Path(__file__).resolve().parents[1] / "oidc"
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class OidcTest(TlsWorld):
@@ -33,7 +29,7 @@ class OidcTest(TlsWorld):
         super().setUp()
         self.make_pki()
         self.issue("server", "login", "--dns", "localhost")
-        self.port = free_port()
+        [self.port] = free_ports(1)
         self.issuer = f"https://localhost:{self.port}"
         bindings = self.folder / "bindings.yaml"
         bindings.write_text('- {identity: "oidc-group:network-team", roles: [operator]}\n')

@@ -8,6 +8,7 @@ test_secrets.py BIN  where fabric-agent, fabricd and fabricctl are
 """
 
 import base64
+import pathlib
 import re
 import shutil
 import subprocess
@@ -18,8 +19,10 @@ import unittest
 import postgres
 import tls_world
 from access_world import AccessWorld
-from ha_world import free_ports
 from oidc_tokens import Issuer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from freeports import free_ports  # pylint: disable=wrong-import-position
 
 PASSWORD = "db-password-3f1c9a77"
 WEBHOOK_SECRET = "webhook-secret-0123456789ab"
