@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 
 #include <array>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -65,6 +67,23 @@ void LogPlain(const Settings& settings) {
           listener.setting, ToString(listener.address), Join(settings.Words("plain-roles"), ", "));
 }
 
+// 0.0.0.0 has the addresses of each interface: a listener can take the address of another one. Else
+// the error is that of another program.
+Status WhyNotHeld(std::span<const Listener> before, const Listener& listener, const Status& error) {
+  for (const Listener& other : before) {
+    if (other.address.port != listener.address.port || !api::CheckListen(listener.address).ok())
+      continue;
+    const auto held = api::HeldAddress::Hold(other.address);
+    if (held.ok() && !api::CheckListen(listener.address).ok())
+      return {Code::kInvalidArgument,
+              Format("--{}: expected another port than that of --{} ({}), which has the address {} "
+                     "too",
+                     listener.setting, other.setting, ToString(other.address),
+                     ToString(listener.address))};
+  }
+  return error.In(Format("--{}", listener.setting));
+}
+
 std::int64_t Seconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }
@@ -100,9 +119,14 @@ Status CheckListeners(const Settings& settings) {
         return {Code::kInvalidArgument,
                 Format("--{}: expected another address than that of --{}, saw {} for both",
                        one->setting, other->setting, ToString(one->address))};
-  for (const Listener& listener : listeners) {
-    const std::string flag = Format("--{}", listener.setting);
-    RETURN_IF_ERROR(api::CheckListen(listener.address).In(flag));
+  std::vector<api::HeldAddress> held;
+  for (auto one = listeners.begin(); one != listeners.end(); ++one) {
+    auto address = api::HeldAddress::Hold(one->address);
+    if (!address.ok()) {
+      held.clear();
+      return WhyNotHeld({listeners.begin(), one}, *one, address.status());
+    }
+    held.push_back(*std::move(address));
   }
   return {};
 }

@@ -137,6 +137,30 @@ TEST(Fabricd, TwoListenersNeedTwoAddresses) {
   EXPECT_EQ(program.Wait(), 1);
 }
 
+TEST(Fabricd, AListenerWithTheAddressOfAnotherOneIsOneLineAndCreatesNothing) {
+  testing::TempTree tree;
+  const std::string addresses = tree.path() + "/addresses.json";
+  std::string port;
+  {
+    Program first({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                   tree.path() + "/state.db", "--addresses-file", addresses});
+    while (!std::ifstream(addresses).good()) EXPECT_NE(first.ReadLine(), "");
+    port = Format("{}", PortIn(addresses, "grpc"));
+  }
+  mkdir((tree.path() + "/second").c_str(), 0700);
+  for (const auto& [grpc, rest] :
+       {std::pair("0.0.0.0:", "127.0.0.1:"), std::pair("127.0.0.1:", "0.0.0.0:")}) {
+    Program program({"--state", tree.path() + "/second/state.db", "--tls", "off", "--grpc",
+                     grpc + port, "--rest", rest + port, "--health", "127.0.0.1:0"});
+    EXPECT_EQ(program.ReadAll(),
+              Format("fabricd: --rest: expected another port than that of --grpc ({0}{2}), which "
+                     "has the address {1}{2} too\n",
+                     grpc, rest, port));
+    EXPECT_EQ(program.Wait(), 1);
+  }
+  EXPECT_EQ(rmdir((tree.path() + "/second").c_str()), 0) << "a file was created";
+}
+
 TEST(Fabricd, AStateFileThatCannotBeOpenedIsNamed) {
   Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state", "/nowhere/x.db"});
   EXPECT_THAT(program.ReadAll(), HasSubstr("/nowhere/x.db"));
