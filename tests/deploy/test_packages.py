@@ -53,8 +53,7 @@ def build_packages(folder, version):
     changelog.write_text(changelog.read_text().replace("(0.1.0)", f"({version})"))
     minimalroot.command(
         "dpkg-buildpackage", "-b", "-us", "-uc", cwd=source,
-        env=dict(os.environ, FABRIC_BUILD=str(BIN.resolve().parent),
-                 DEB_BUILD_OPTIONS="noautodbgsym", **FAST))
+        env=dict(os.environ, FABRIC_BUILD=str(BIN.resolve().parent), **FAST))
     return source.parent
 
 
