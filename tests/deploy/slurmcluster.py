@@ -106,8 +106,8 @@ class SlurmTest(DeployTest):
         (self.path / "slurm.conf").write_text(SLURM_CONF.format(
             port=port, user=getpass.getuser(), folder=self.path, more=more))
 
-    def fleet(self):
-        """Starts 16 slurmd and slurmctld with the shipped programs."""
+    def fleet(self, more=""):
+        """Starts 16 slurmd and slurmctld with the shipped programs. more: lines of slurm.conf"""
         own, *ports = free_ports(NODES + 1)
         nodes = "\n".join(f"NodeName=n{i} NodeHostname=localhost NodeAddr=127.0.0.1 "
                           f"Port={port} CPUs=1" for i, port in enumerate(ports, 1))
@@ -116,7 +116,7 @@ class SlurmTest(DeployTest):
                           f"exec {DEPLOY}/slurm/prolog-slurmctld 2>>{self.path}/prolog.log\n")
         prolog.chmod(0o755)
         self.configure(f"PrologSlurmctld={prolog}\n{nodes}\n"
-                       f"PartitionName=all Nodes=n[1-{NODES}] Default=YES State=UP", own)
+                       f"PartitionName=all Nodes=n[1-{NODES}] Default=YES State=UP\n{more}", own)
         for name in ("sinfo", "scontrol"):
             (self.path / "bin" / name).symlink_to(shutil.which(name))
         (self.path / "bin/fabric-agent").symlink_to(self.program("fabric-agent").resolve())
@@ -142,17 +142,18 @@ class SlurmTest(DeployTest):
         return self.run_well(*words, env=self.env)
 
     def in_state(self, state):
-        return [line.split("|")[0] for line in
-                self.slurm("sinfo", "-h", "-N", "-o", "%N|%T").splitlines()
-                if line.split("|")[1] == state]
+        """Without repetition: sinfo has a line for each partition of a node."""
+        lines = [line.split("|") for line in
+                 self.slurm("sinfo", "-h", "-N", "-o", "%N|%T").splitlines()]
+        return list(dict.fromkeys(name for name, seen in lines if seen == state))
 
     def reason(self, name):
         return self.slurm("sinfo", "-h", "-n", name, "-o", "%E").strip()
 
-    def job(self, nodes):
+    def job(self, nodes, partition="all"):
         """Runs a job on this number of nodes. Returns the nodes on which it ended."""
-        made = self.slurm("sbatch", "--parsable", "-N", nodes, "-o", "/dev/null", "--requeue",
-                          "--wrap", "true").strip()
+        made = self.slurm("sbatch", "--parsable", "-N", nodes, "-p", partition, "-o", "/dev/null",
+                          "--requeue", "--wrap", "true").strip()
         field = lambda name: re.search(  # noqa: E731
             rf"\b{name}=(\S*)", self.slurm("scontrol", "show", "job", made))[1]
         self.wait(lambda: field("JobState") == "COMPLETED", 120)
