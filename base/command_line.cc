@@ -51,7 +51,7 @@ class Parser {
     line_.group = path_;
     line_.values = own_;
     line_.values.Add(shared_);
-    if (line_.help) return std::move(line_);
+    if (line_.help && (status.ok() || !help_of_)) return std::move(line_);
     RETURN_IF_ERROR(status);
     return Finish();
   }
@@ -144,7 +144,7 @@ class Parser {
     const bool known = line_.command != nullptr || program_.commands.empty();
     if (known && !IsCommand(Longer(word))) return TakeOperand(word);
     if (path_.empty() && word == "help") {
-      line_.help = true;
+      line_.help = help_of_ = true;
       return {};
     }
     const std::string longer = Longer(word);
@@ -242,6 +242,7 @@ class Parser {
   Values own_;  // Options of the command
   Values shared_;
   CommandLine line_;
+  bool help_of_ = false;  // "help COMMAND": the command must exist, unlike with --help.
 };
 
 }  // namespace

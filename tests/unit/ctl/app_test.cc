@@ -90,6 +90,8 @@ TEST(CommandLine, HabitsFromOtherProgramsGetTheCommandHere) {
   constexpr Mistake kHabits[] = {
       {"get nodes", "unknown command 'get'; did you mean 'nodes'?"},
       {"get silences", "unknown command 'get'; did you mean 'silence list'?"},
+      {"help findng", "unknown command 'findng'; did you mean 'finding'?"},
+      {"help probe rn", "unknown command 'probe rn'; did you mean 'run'?"},
       {"get finding 6d1f", "unknown command 'get'; did you mean 'finding show'?"},
       {"describe node n1", "unknown command 'describe'; did you mean 'node'?"},
       {"delete nodes n1", "unknown command 'delete'; did you mean 'node remove'?"},
