@@ -58,7 +58,9 @@ Status SubnetThread::ReadAndSend(Reading& reading, const v1::SubnetOrder& order,
                                  const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const v1::SubnetSnapshot snapshot, ReadNext(reading, order, stop));
   std::string encoded = snapshot.SerializeAsString();
-  ASSIGN_OR_RETURN(const subnet::Frame frame, subnet::Compress(encoded, reading.sent));
+  // The first one is the largest, and its reading takes long already.
+  const auto effort = reading.sent.empty() ? subnet::Effort::kSmall : subnet::Effort::kFast;
+  ASSIGN_OR_RETURN(const subnet::Frame frame, subnet::Compress(encoded, reading.sent, effort));
   Send(order, frame, stop);
   reading.sent = std::move(encoded);
   return {};

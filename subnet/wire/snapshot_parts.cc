@@ -15,7 +15,9 @@ namespace fabric::subnet {
 namespace {
 
 constexpr int kLevel = 9;
-constexpr int kWindowLogMax = 27;  // 128 MiB: what decoders accept by default
+constexpr int kSmallLevel = 17;
+constexpr int kSmallTableLog = 20;  // Of the tables of this level: 10 MB instead of 52
+constexpr int kWindowLogMax = 27;   // 128 MiB: what decoders accept by default
 constexpr std::uint64_t kFrameMax = Limit("subnet_frame_bytes");
 constexpr std::uint64_t kSnapshotMax = Limit("subnet_snapshot_bytes");
 constexpr std::uint64_t kPartMax = Limit("SubnetPart.data");
@@ -39,11 +41,15 @@ std::uint64_t DigestOf(std::string_view prefix) {
 
 }  // namespace
 
-Result<Frame> Compress(std::string_view encoded, std::string_view prefix) {
+Result<Frame> Compress(std::string_view encoded, std::string_view prefix, Effort effort) {
   if (encoded.size() > kSnapshotMax) return TooLarge(encoded.size());
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
                                                                      &ZSTD_freeCCtx);
-  (void)ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
+  (void)ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel,
+                               effort == Effort::kSmall ? kSmallLevel : kLevel);
+  if (effort == Effort::kSmall)
+    for (const ZSTD_cParameter table : {ZSTD_c_hashLog, ZSTD_c_chainLog})
+      (void)ZSTD_CCtx_setParameter(context.get(), table, kSmallTableLog);
   (void)ZSTD_CCtx_setParameter(context.get(), ZSTD_c_enableLongDistanceMatching, 1);
   (void)ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog,
                                WindowLog(encoded.size() + prefix.size()));

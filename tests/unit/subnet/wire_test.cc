@@ -76,6 +76,20 @@ TEST(SnapshotParts, WithAPrefixOnlyChangesAreSent) {
   EXPECT_EQ(Decompress(*frame, {}).status().code(), Code::kInvalidArgument);
 }
 
+TEST(SnapshotParts, WithMoreEffortAreSmaller) {
+  testing::TestSubnet tree =
+      testing::Make(testing::FatTree{.leaves = 20, .spines = 10, .hosts = 20});
+  tree.Route();
+  std::string text;
+  for (const testing::TestNode& node : tree.nodes)
+    text.append(node.routes.begin(), node.routes.end());
+  const auto fast = Compress(text, {});
+  const auto small = Compress(text, {}, Effort::kSmall);
+  ASSERT_TRUE(fast.ok() && small.ok());
+  EXPECT_LT(small->data.size(), fast->data.size());
+  EXPECT_EQ(TextOf(Decompress(*small, {})), text);
+}
+
 TEST(SnapshotParts, ADamagedFrameIsRefused) {
   const std::string text(100'000, 'x');
   const auto good = Compress(text, {});
