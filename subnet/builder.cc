@@ -1,6 +1,7 @@
 #include "subnet/builder.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -57,6 +58,18 @@ void Builder::AddCable(End from, End to) {
   port->listed = true;
   port->peer = to.node;
   port->peer_port = static_cast<std::uint8_t>(to.port);
+}
+
+void Builder::BeginTable(std::uint32_t node, const std::string& source) {
+  Node& made = made_.nodes_[node];
+  if (!made.routes.empty()) {
+    EarlierTable& earlier = earlier_.emplace_back();
+    earlier.node = node;
+    earlier.source = table_sources_[node];
+    earlier.table.routes = std::exchange(made.routes, {});
+    earlier.table.routes_complete = std::exchange(made.routes_complete, false);
+  }
+  table_sources_[node] = source;
 }
 
 bool Builder::AddRoute(std::uint32_t node, std::uint32_t lid, std::uint8_t port) {
@@ -169,6 +182,40 @@ void Builder::FindSharedNames() {
   }
 }
 
+// Tables of two times are not mixed: all of a source whose tables another source changes.
+void Builder::DropEarlierTables() {
+  const auto differ = [](const Node& a, const Node& b) {
+    const std::size_t lids = std::max(a.routes.size(), b.routes.size());
+    for (std::uint32_t lid = 1; lid < lids; ++lid)
+      if (a.RouteTo(lid) != b.RouteTo(lid) && a.RouteTo(lid) != kUnknownRoute &&
+          b.RouteTo(lid) != kUnknownRoute)
+        return true;
+    return false;
+  };
+  std::map<std::string, std::string> replaced;  // Sources, and where the later table is
+  for (const EarlierTable& earlier : earlier_)
+    if (differ(earlier.table, made_.nodes_[earlier.node]))
+      replaced.emplace(earlier.source, table_sources_[earlier.node]);
+  earlier_.clear();
+  const bool all = !doubt_.reason.empty() && (doubt_.of_several || replaced.empty());
+  bool dropped = false;
+  for (const auto& [node, source] : table_sources_)
+    if (all || replaced.contains(source)) {
+      made_.nodes_[node].routes = {};
+      made_.nodes_[node].routes_complete = false;
+      dropped = true;
+    }
+  if (all && dropped) return AddProblem({"forwarding tables", 0, doubt_.reason});
+  for (const auto& [source, later] : replaced) {
+    const std::size_t colon = source.rfind(':');
+    const auto line = ParseNumber<std::size_t>(std::string_view(source).substr(colon + 1));
+    AddProblem({source.substr(0, colon), line.ok() ? *line : 0,
+                Format("expected tables of one time, saw other tables of the same switches in {}: "
+                       "used those, because they are the last ones",
+                       later)});
+  }
+}
+
 // A table of a switch that no cable reaches is of another subnet, or of a damaged GUID.
 void Builder::DropLooseTables() {
   std::vector<std::string> dropped;
@@ -192,6 +239,7 @@ Subnet Builder::Finish() {
   for (std::uint32_t node = 0; node < made_.nodes_.size(); ++node)
     for (std::uint32_t port = 1; port < made_.nodes_[node].ports.size(); ++port)
       AdoptEnds({node, port});
+  DropEarlierTables();
   ForgetUnread();
   if (std::ranges::any_of(made_.nodes_, HasCable)) {
     DropLooseTables();
@@ -199,6 +247,7 @@ Subnet Builder::Finish() {
   }
   SetNames();
   FindSharedNames();
+  made_.problems_.Sort();
   return std::move(made_);
 }
 

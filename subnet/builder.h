@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,9 @@ class Builder {
   Port* PortOf(End end);
   // `from` reports a cable to `to`. Both nodes exist.
   void AddCable(End from, End to);
+  // The table of a switch in `source` ("lfts.txt:1") follows. If another source has a table of the
+  // switch, this one is used; if the two differ, no table of the other source is used.
+  void BeginTable(std::uint32_t node, const std::string& source);
   // Sets an entry of the forwarding table of a switch. False above the bound.
   bool AddRoute(std::uint32_t node, std::uint32_t lid, std::uint8_t port);
   // The table has all its entries: the other LIDs have no route.
@@ -34,6 +38,12 @@ class Builder {
   void CompleteRoutes(std::uint32_t node, std::uint32_t first, std::uint32_t last);
   // The source could not read these LIDs of a switch: they are unknown, also if they have entries.
   void ForgetRoutes(std::uint64_t guid, std::uint32_t first, std::uint32_t last);
+  // Tables of one time are not used, or no tables at all: the cables can be of another time.
+  struct TableDoubt {
+    std::string reason;       // "expected ..., saw ..."; empty: no doubt
+    bool of_several = false;  // Also if a source with later tables replaced another one.
+  };
+  void SetTableDoubt(TableDoubt doubt) { doubt_ = std::move(doubt); }
   void AddManager(const Manager& manager);
   void SetUnanswered(const std::string& file) { made_.unanswered_ = file; }
   // The description of this node, instead of what sources report.
@@ -50,6 +60,7 @@ class Builder {
   void CompareEnds(End from);
   void AdoptEnds(End from);
   void ForgetUnread();
+  void DropEarlierTables();
   void DropLooseTables();
   void ForgetRoutesToUnknownCables();
   void SetNames();
@@ -61,10 +72,19 @@ class Builder {
     std::uint32_t last = 0;
   };
 
+  struct EarlierTable {
+    std::uint32_t node = kNoNode;
+    std::string source;
+    Node table;  // Routes only
+  };
+
   Subnet made_;
   std::size_t ports_ = 0;
   std::size_t route_bytes_ = 0;
   std::vector<Unread> unread_;
+  std::unordered_map<std::uint32_t, std::string> table_sources_;  // By node
+  std::vector<EarlierTable> earlier_;
+  TableDoubt doubt_;
   std::vector<std::pair<std::uint64_t, std::string>> names_;
 };
 

@@ -58,6 +58,13 @@ std::string ToString(const Problem& problem) {
   return Format("{}:{}: {}", problem.file, problem.line, problem.message);
 }
 
+void Problems::Sort() {
+  std::unordered_map<std::string, std::size_t> order;  // Of files
+  for (const Problem& each : kept_) order.emplace(each.file, order.size());
+  std::ranges::stable_sort(
+      kept_, {}, [&](const Problem& each) { return std::pair(order.at(each.file), each.line); });
+}
+
 void Problems::Add(Problem problem) {
   ++count_;
   if (kept_.size() < kKept) kept_.push_back(std::move(problem));

@@ -187,6 +187,8 @@ class Problems {
   static constexpr std::size_t kKept = 50;
 
   void Add(Problem problem);
+  // Of each file in the order of its lines.
+  void Sort();
   const std::vector<Problem>& kept() const { return kept_; }
   std::size_t count() const { return count_; }
 

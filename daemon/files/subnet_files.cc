@@ -39,6 +39,13 @@ WallTime MadeAtOf(const subnet::Subnet& subnet) {
   return made_at;
 }
 
+// Of two readings of one subnet, the last one is used.
+std::vector<std::string> OldestFirst(std::vector<std::string> files) {
+  std::ranges::stable_sort(files, {},
+                           [](const std::string& file) { return StateOf(file).modified_at; });
+  return files;
+}
+
 void AddProblems(const subnet::Problems& problems, SubnetReading& reading) {
   reading.problem_count += problems.count();
   for (const subnet::Problem& problem : problems.kept())
@@ -88,7 +95,7 @@ std::vector<SubnetFiles::Version> SubnetFiles::VersionsOf(const Paths& paths) {
 
 Status SubnetFiles::ReadSubnet(const std::string& name, const Paths& paths,
                                SubnetReading& reading) {
-  ASSIGN_OR_RETURN(subnet::Subnet subnet, subnet::ReadFiles(paths.files, ReadText));
+  ASSIGN_OR_RETURN(subnet::Subnet subnet, subnet::ReadFiles(OldestFirst(paths.files), ReadText));
   AddProblems(subnet.problems(), reading);
   std::optional<subnet::Plan> plan;
   if (!paths.plan.empty()) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "base/text.h"
 #include "subnet/files/plain_text.h"
+#include "subnet/files/readings.h"
 #include "subnet/files/scanner.h"
 
 namespace fabric::subnet {
@@ -66,41 +66,6 @@ std::vector<Part> PartsOf(const FileFormat* format, std::string_view text) {
   for (std::size_t i = 0; i < parts.size(); ++i)
     parts[i].end = i + 1 < parts.size() ? parts[i + 1].begin : text.size();
   return parts;
-}
-
-// Devices that a part of ibnetdiscover describes: the quoted words behind Switch, Ca and Rt.
-std::set<std::string, std::less<>> DevicesOf(std::string_view part) {
-  std::set<std::string, std::less<>> devices;
-  ForEachLine(part, [&](std::size_t, std::string_view line) {
-    if (!line.starts_with("Switch") && !line.starts_with("Ca") && !line.starts_with("Rt")) return;
-    const std::size_t begin = line.find('"');
-    const std::size_t end = begin == line.npos ? begin : line.find('"', begin + 1);
-    if (end != line.npos) devices.emplace(line.substr(begin + 1, end - begin - 1));
-  });
-  return devices;
-}
-
-// Removes readings of devices that a later reading in the same file has, too.
-void KeepLastReadings(const std::string& file, std::string_view text, std::vector<Part>& parts,
-                      Builder& builder) {
-  std::set<std::string, std::less<>> later;
-  std::size_t dropped = 0;
-  for (std::size_t i = parts.size(); i > 0; --i) {
-    Part& part = parts[i - 1];
-    if (part.format != &kIbnetdiscoverFormat) continue;
-    std::set<std::string, std::less<>> devices =
-        DevicesOf(text.substr(part.begin, part.end - part.begin));
-    if (std::ranges::any_of(devices, [&](const auto& each) { return later.contains(each); })) {
-      dropped = part.line;
-      part.format = nullptr;
-    }
-    later.merge(devices);
-  }
-  std::erase_if(parts, [](const Part& part) { return part.format == nullptr; });
-  if (dropped != 0)
-    builder.AddProblem({file, dropped,
-                        "expected one output of ibnetdiscover, saw another one of the same devices "
-                        "below: the last one is used"});
 }
 
 // Length of what each line begins with, such as "> " of a quoted mail, or the time and program of
@@ -165,7 +130,8 @@ std::string SeenIn(std::string_view text) {
   return seen.empty() ? Quoted(text.substr(0, text.find('\n'))) : seen;
 }
 
-Status AddText(const std::string& file, std::string_view text, Builder& builder) {
+Status AddText(const std::string& file, std::string_view text, Readings& readings,
+               Builder& builder) {
   const FileFormat* const format = DetectFormat(text);
   if (format == nullptr)
     return Status(Code::kInvalidArgument,
@@ -177,24 +143,19 @@ Status AddText(const std::string& file, std::string_view text, Builder& builder)
     return Status(Code::kInvalidArgument,
                   Format("{}: expected a file of a subnet, saw a cable plan ({}); use --plan", file,
                          format->name));
-  std::vector<Part> parts = PartsOf(format, text);
-  if (parts.size() == 1) {
-    format->read(file, text, builder);
-    return {};
-  }
-  KeepLastReadings(file, text, parts, builder);
+  const std::vector<Part> parts = PartsOf(format, text);
   for (const Part& each : parts) {
     // Empty lines in front, so that problems have the line of the file.
     std::string part(each.line - 1, '\n');
     part += text.substr(each.begin, each.end - each.begin);
-    each.format->read(file, part, builder);
+    readings.Add(*each.format, {file, each.line}, std::move(part), builder);
   }
   return {};
 }
 
-}  // namespace
-
-Status AddFile(const std::string& file, std::string_view text, Builder& builder) {
+// A file in the form that its format describes.
+Status AddReadings(const std::string& file, std::string_view text, Readings& readings,
+                   Builder& builder) {
   if (text.size() > kFileBytesMax)
     return Status(Code::kResourceExhausted, Format("{}: expected at most {} bytes, saw {}", file,
                                                    kFileBytesMax, text.size()));
@@ -202,16 +163,26 @@ Status AddFile(const std::string& file, std::string_view text, Builder& builder)
   if (plain && !plain->problem.empty()) builder.AddProblem({file, 0, plain->problem});
   if (plain) text = plain->text;
   const std::string without = WithoutPrefix(text);
-  return AddText(file, without.empty() ? text : without, builder);
+  return AddText(file, without.empty() ? text : without, readings, builder);
+}
+
+}  // namespace
+
+Status AddFile(const std::string& file, std::string_view text, Builder& builder) {
+  Readings readings;
+  RETURN_IF_ERROR(AddReadings(file, text, readings, builder));
+  readings.ReadLast(builder);
+  return {};
 }
 
 Result<Subnet> ReadFiles(const std::vector<std::string>& files,
                          const std::function<Result<std::string>(const std::string&)>& read) {
   Builder builder;
+  Readings readings;
   Status refused;  // Of the first file that has no known format
   for (const std::string& file : files) {
     ASSIGN_OR_RETURN(const std::string text, read(file));
-    Status added = AddFile(file, text, builder);
+    Status added = AddReadings(file, text, readings, builder);
     if (added.ok()) continue;
     const std::string& message = added.message();
     const std::string prefix = file + ": ";
@@ -219,6 +190,7 @@ Result<Subnet> ReadFiles(const std::vector<std::string>& files,
         {file, 0, message.starts_with(prefix) ? message.substr(prefix.size()) : message});
     if (refused.ok()) refused = std::move(added);
   }
+  readings.ReadLast(builder);
   Subnet made = builder.Finish();
   if (!made.Cables().empty()) return made;
   if (made.sources().empty() && !refused.ok()) return refused;

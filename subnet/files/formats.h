@@ -22,6 +22,8 @@ struct FileFormat {
   bool (*recognises)(std::string_view line);
   // nullptr: a cable plan, see plan.h
   void (*read)(const std::string& file, std::string_view text, Builder& builder);
+  // A reading of all cables. Of two readings of one subnet, one is used (files/readings.h).
+  bool lists_cables = false;
 };
 
 extern const FileFormat kSnapshotFormat;       // fabric-agent subnet read
@@ -37,8 +39,8 @@ extern const FileFormat kTopoFormat;         // Cable plan
 // The format of the first typical line; nullptr if there is none.
 const FileFormat* DetectFormat(std::string_view text);
 
-// Adds a file. INVALID_ARGUMENT with the file if its format is unknown or it is a plan,
-// RESOURCE_EXHAUSTED above kFileBytesMax.
+// Adds a file, after which the builder is finished. INVALID_ARGUMENT with the file if its format is
+// unknown or it is a plan, RESOURCE_EXHAUSTED above kFileBytesMax.
 Status AddFile(const std::string& file, std::string_view text, Builder& builder);
 
 // Adds a subnet that was read live. `name` stands in problems and sources.

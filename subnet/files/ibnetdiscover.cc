@@ -268,6 +268,7 @@ void ReadIbnetdiscover(const std::string& file, std::string_view text, Builder& 
 const FileFormat kIbnetdiscoverFormat = {.name = "ibnetdiscover",
                                          .made_by = "ibnetdiscover",
                                          .recognises = IsIbnetdiscoverLine,
-                                         .read = ReadIbnetdiscover};
+                                         .read = ReadIbnetdiscover,
+                                         .lists_cables = true};
 
 }  // namespace fabric::subnet

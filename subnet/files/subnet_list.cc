@@ -197,6 +197,7 @@ void ReadSubnetList(const std::string& file, std::string_view text, Builder& bui
 const FileFormat kSubnetListFormat = {.name = "opensm-subnet.lst",
                                       .made_by = "opensm -D 0x43",
                                       .recognises = IsListLine,
-                                      .read = ReadSubnetList};
+                                      .read = ReadSubnetList,
+                                      .lists_cables = true};
 
 }  // namespace fabric::subnet

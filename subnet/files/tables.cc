@@ -1,6 +1,7 @@
 // Readers of forwarding tables: output of dump_lfts, opensm-lfts.dump and opensm.fdbs.
 // Sources: rdma-core, infiniband-diags/dump_fts.c; opensm, opensm/osm_dump.c.
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -130,12 +131,24 @@ class TableReader {
       return Bad("LIDs such as [0x0-0x40] and a switch with its GUID", line);
     here_ = builder_.NodeOf(NodeType::kSwitch, *guid);
     if (here_ == kNoNode) return Bad("at most 65536 nodes", line);
-    Node& node = builder_.node(here_);
-    if (!node.routes.empty()) {
+    if (seen_.contains(here_) && here_ != first_) {
       here_ = kNoNode;
       return Bad("one table for each switch", line);
     }
+    if (seen_.empty() || here_ == first_) BeginTables();
+    seen_.insert(here_);
+    builder_.BeginTable(here_, source_);
+    Node& node = builder_.node(here_);
     if (node.description.empty()) node.description = Description(at->rest());
+  }
+
+  // The tables of another time begin with that of the first switch once more.
+  void BeginTables() {
+    Complete();
+    dumped_.clear();
+    seen_.clear();
+    first_ = here_;
+    source_ = Format("{}:{}", file_, line_);
   }
 
   // "leaf-2" of " (leaf-2):" or " ('leaf-2'):"
@@ -244,6 +257,9 @@ class TableReader {
   Builder& builder_;
   std::size_t line_ = 0;
   std::uint32_t here_ = kNoNode;
+  std::string source_;                // File and line of the first table
+  std::uint32_t first_ = kNoNode;     // Switch of that table
+  std::set<std::uint32_t> seen_;      // Switches with a table from there on
   LidRange range_;                    // Of the header
   Trailer trailer_ = Trailer::kNone;  // Expected below the table
   bool in_multicast_ = false;

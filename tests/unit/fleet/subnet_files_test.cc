@@ -201,6 +201,21 @@ TEST(SubnetFiles, CompareLiveSubnetsWithTheirPlan) {
   EXPECT_EQ(planned(files.All()), std::pair(true, false)) << "the last plan stays";
 }
 
+TEST(SubnetFiles, TheReadingOfTheNewestFileIsUsed) {
+  testing::TempTree tree;
+  std::string before = OneLeaf("leaf", 1);
+  before.replace(before.find("[1] "), 4, "[2] ");
+  tree.File("b.txt", before).File("a.txt", OneLeaf("leaf", 1));
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::filesystem::last_write_time(tree.path() + "/b.txt", now - 1h);
+  std::filesystem::last_write_time(tree.path() + "/a.txt", now);
+  SubnetFiles files(tree.path());
+  const auto reading = files.Read();
+  ASSERT_TRUE(reading.ok() && reading->errors.empty());
+  EXPECT_THAT(RulesOf(*reading, v1::VERDICT_FAIL), IsEmpty());
+  EXPECT_THAT(reading->problems, ElementsAre(HasSubstr("b.txt:1: expected one reading")));
+}
+
 TEST(SubnetFiles, RefusesADirectoryWithoutFiles) {
   testing::TempTree tree;
   EXPECT_THAT(SubnetFiles(tree.path()).Read().status().message(),

@@ -29,29 +29,6 @@ testing::TestSubnet WholeTree() {
   return made;
 }
 
-// opensm-subnet.lst: each cable twice, by device.
-std::string ListOf(const testing::TestSubnet& made) {
-  const auto end = [&](std::uint32_t index, std::uint32_t port) {
-    const testing::TestNode& node = made.nodes[index];
-    return Format(
-        "{{ {} Ports:{:02x} SystemGUID:{:016x} NodeGUID:{:016x} PortGUID:{:016x} VenID:000002C9 "
-        "DevID:D2F00000 Rev:000000A0 {{{}}} LID:{:04x} PN:{:02x} }}",
-        node.is_switch ? "SW" : "CA", node.ports, node.guid, node.guid, node.guid, node.name,
-        node.lid, port);
-  };
-  std::string text;
-  for (std::uint32_t index = 0; index < made.nodes.size(); ++index)
-    for (const testing::TestCable& cable : made.cables) {
-      if (cable.from == index)
-        text += end(index, cable.from_port) + " " + end(cable.to, cable.to_port) +
-                " PHY=4x LOG=ACT SPD=50\n";
-      if (cable.to == index)
-        text += end(index, cable.to_port) + " " + end(cable.from, cable.from_port) +
-                " PHY=4x LOG=ACT SPD=50\n";
-    }
-  return text;
-}
-
 // opensm.fdbs, or ibdiagnet2.fdbs, which has "PLFT_NUM: 0" above each table.
 std::string FdbsOf(const testing::TestSubnet& made, std::string_view above_table = "") {
   std::string text;
@@ -102,7 +79,7 @@ struct Form {
 std::vector<Form> Forms() {
   const testing::TestSubnet made = WholeTree();
   return {{"ibnetdiscover", made.Ibnetdiscover(), {FdbsOf(made)}},
-          {"opensm-subnet.lst", ListOf(made), {FdbsOf(made)}},
+          {"opensm-subnet.lst", made.SubnetList(), {FdbsOf(made)}},
           {"opensm.fdbs", FdbsOf(made), {made.Ibnetdiscover()}},
           {"opensm-lfts.dump", DumpOf(made), {made.Ibnetdiscover()}},
           {"dump_lfts", made.Lfts(), {made.Ibnetdiscover()}}};
@@ -245,7 +222,7 @@ TEST(DamagedFiles, ALostLineOfASwitchEndsTheTableBefore) {
 }
 
 TEST(DamagedFiles, DescriptionsOfAListCanBeMissing) {
-  std::string text = ListOf(WholeTree());
+  std::string text = WholeTree().SubnetList();
   for (std::size_t at = text.find('{', 1); at != std::string::npos; at = text.find('{', at + 1))
     if (text[at + 1] != ' ') text.erase(at, text.find('}', at) - at + 2);
   const Subnet subnet = testing::ReadText(text);

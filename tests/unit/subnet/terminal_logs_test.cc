@@ -82,7 +82,7 @@ TEST(TerminalLogs, OfTwoReadingsTheLastOneIsUsed) {
   for (const std::string& between : {std::string(), before.Lfts()}) {
     const Subnet subnet = ReadAll({first + between + second});
     EXPECT_THAT(testing::ProblemTexts(subnet.problems()),
-                ElementsAre(HasSubstr("log.txt:1: expected one output of ibnetdiscover")));
+                ElementsAre(HasSubstr("log.txt:1: expected one reading of the cables")));
     EXPECT_EQ(subnet.nodes().size(), ReadAll({second}).nodes().size());
     EXPECT_NE(subnet.FindGuid(after.nodes[0].guid), kNoNode);
     EXPECT_EQ(NameOf(subnet.node(subnet.FindGuid(after.nodes[0].guid))), "leaf-99");

@@ -134,6 +134,28 @@ std::string TestSubnet::Ibnetdiscover() const {
   return text;
 }
 
+std::string TestSubnet::SubnetList() const {
+  const auto end = [&](std::uint32_t index, std::uint32_t port) {
+    const TestNode& node = nodes[index];
+    return Format(
+        "{{ {} Ports:{:02x} SystemGUID:{:016x} NodeGUID:{:016x} PortGUID:{:016x} VenID:000002C9 "
+        "DevID:D2F00000 Rev:000000A0 {{{}}} LID:{:04x} PN:{:02x} }}",
+        node.is_switch ? "SW" : "CA", node.ports, node.guid, node.guid, node.guid, node.name,
+        node.lid, port);
+  };
+  std::string text;
+  for (std::uint32_t index = 0; index < nodes.size(); ++index)
+    for (const TestCable& cable : cables) {
+      if (cable.from == index)
+        text += end(index, cable.from_port) + " " + end(cable.to, cable.to_port) +
+                " PHY=4x LOG=ACT SPD=50\n";
+      if (cable.to == index)
+        text += end(index, cable.to_port) + " " + end(cable.from, cable.from_port) +
+                " PHY=4x LOG=ACT SPD=50\n";
+    }
+  return text;
+}
+
 std::string TestSubnet::Lfts() const {
   std::string text;
   for (const TestNode& node : nodes) {

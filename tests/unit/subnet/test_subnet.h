@@ -42,7 +42,8 @@ struct TestSubnet {
   void Route();
 
   std::string Ibnetdiscover() const;
-  std::string Lfts() const;  // As dump_lfts, without the last LID if it is a multiple of 64
+  std::string SubnetList() const;  // opensm-subnet.lst: each cable twice, by device
+  std::string Lfts() const;        // As dump_lfts, without the last LID if it is a multiple of 64
   // From both texts; without tables if Route() was not called.
   Subnet Read() const;
 
