@@ -1,6 +1,7 @@
 #include "subnet/plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -95,6 +96,8 @@ class Comparer {
 
   PlanComparison Run() {
     FindRenamed();
+    for (const PlannedEnd& end : plan_.finished)
+      for (const std::uint32_t node : names_.Find(end)) finished_.insert(node);
     // Ends that can be several nodes take what the others leave.
     std::vector<const PlannedCable*> later;
     for (const PlannedCable& planned : plan_.cables)
@@ -163,6 +166,10 @@ class Comparer {
       ++out_.matching;
       return;
     }
+    if (planned.can_be_cut) {
+      ++out_.not_covered;
+      return;
+    }
     const End from_end = OnlyEnd(from, planned.from);
     const End to_end = OnlyEnd(to, planned.to);
     if (!IsMiswired(planned, from_end) && !IsMiswired(planned, to_end))
@@ -215,6 +222,36 @@ class Comparer {
       else
         ++out_.not_covered;
     }
+    FindEndOfPlan();
+  }
+
+  // Plans list the cables of one device after the other. The end of a plan is missing if all cables
+  // that it lacks are of the last device and of later ones: of some cables of the last device, or
+  // of so many that they were not added later.
+  void FindEndOfPlan() {
+    constexpr std::size_t kPercentMin = 10;
+    const std::vector<std::uint32_t> last =
+        plan_.last ? names_.Find(*plan_.last) : std::vector<std::uint32_t>();
+    const auto of_last = [&](const Cable& cable) {
+      return std::ranges::count(last, cable.from.node) + std::ranges::count(last, cable.to.node) >
+             0;
+    };
+    const auto is_later = [&](const End& end) {
+      return !finished_.contains(end.node) &&
+             (std::ranges::count(last, end.node) == 0 || end.port > plan_.last->port);
+    };
+    const auto later = [&](const Cable& cable) {
+      return is_later(cable.from) && is_later(cable.to);
+    };
+    if (!plan_.last) {
+      std::ranges::copy_if(out_.unplanned, std::back_inserter(out_.after_end), later);
+      std::erase_if(out_.unplanned, later);
+      return;
+    }
+    const bool many = out_.unplanned.size() * 100 >= plan_.cables.size() * kPercentMin;
+    if (std::ranges::all_of(out_.unplanned, later) &&
+        (many || std::ranges::any_of(out_.unplanned, of_last)))
+      out_.after_end.swap(out_.unplanned);
   }
 
   // Not present: no node, or several.
@@ -235,6 +272,7 @@ class Comparer {
   PlanComparison out_;
   std::set<End> accounted_;  // Ends of cables that match or are reported
   std::set<std::uint32_t> nodes_;
+  std::set<std::uint32_t> finished_;
   std::set<bool> kinds_;
   std::set<std::string> shared_;  // Planned cables whose ends can each be several nodes
 };
@@ -255,8 +293,33 @@ Plan PlanOf(const std::string& file, const Subnet& subnet) {
                            .to = {NameOf(to), cable.to.port, to.guid},
                            .line = 0});
   }
+  for (const Node& node : subnet.nodes())
+    if (node.listed && !node.can_lack_cables)
+      plan.finished.push_back({.node = NameOf(node), .port = 0, .guid = node.guid});
   return plan;
 }
+
+namespace {
+
+// The rows of a device follow each other.
+void FindLast(std::string_view text, Plan& plan) {
+  if (plan.cables.empty()) return;
+  PlannedCable& last = plan.cables.back();
+  last.can_be_cut = !text.ends_with('\n') && !text.ends_with('\r');
+  plan.last = PlannedEnd{.node = last.from.node, .port = last.from.port};
+  std::uint32_t before = 0;  // Port of the row before
+  std::set<std::string> finished;
+  for (const PlannedCable& cable : plan.cables) {
+    finished.insert(cable.from.node);
+    if (cable.from.node != last.from.node) continue;
+    if (cable.from.port < before) plan.last->port = 0;
+    before = cable.from.port;
+  }
+  finished.erase(last.from.node);
+  for (const std::string& name : finished) plan.finished.push_back({.node = name, .port = 0});
+}
+
+}  // namespace
 
 Result<Plan> ReadPlan(const std::string& file, std::string_view text) {
   Plan plan{.file = file, .cables = {}, .problems = {}};
@@ -274,6 +337,7 @@ Result<Plan> ReadPlan(const std::string& file, std::string_view text) {
     plan = PlanOf(file, subnet);
     plan.problems = subnet.problems();
   }
+  if (format == &kNdtFormat || format == &kTopoFormat) FindLast(text, plan);
   if (plain && !plain->problem.empty()) plan.problems.Add({file, 0, plain->problem});
   if (!plan.cables.empty()) return plan;
   return Status(Code::kInvalidArgument,
@@ -284,7 +348,11 @@ Result<Plan> ReadPlan(const std::string& file, std::string_view text) {
 
 Plan PlanFor(const Plan& plan, const Subnet& subnet) {
   const Nodes nodes(plan, subnet);
-  Plan part{.file = plan.file, .cables = {}, .problems = {}};
+  Plan part{.file = plan.file,
+            .cables = {},
+            .problems = {},
+            .finished = plan.finished,
+            .last = plan.last};
   for (const PlannedCable& cable : plan.cables)
     if (!nodes.Find(cable.from).empty() || !nodes.Find(cable.to).empty())
       part.cables.push_back(cable);

@@ -1,6 +1,7 @@
 // Cable plans, and their comparison with a subnet. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,13 +24,19 @@ std::string ToString(const PlannedEnd& end);  // "leaf-3" port 17
 struct PlannedCable {
   PlannedEnd from;
   PlannedEnd to;
-  std::size_t line = 0;  // 0: from another subnet
+  std::size_t line = 0;     // 0: from another subnet
+  bool can_be_cut = false;  // The end of the line is missing: "Port 1" can be "Port 17".
 };
 
 struct Plan {
   std::string file;
   std::vector<PlannedCable> cables;
   Problems problems;
+  // Nodes whose cables are all in the plan, also if the end of the file is missing. Ports are 0.
+  std::vector<PlannedEnd> finished = {};
+  // The end of the last row; port 0: the ports of its node have no order. Absent: of nodes that are
+  // not finished, the plan can lack cables.
+  std::optional<PlannedEnd> last = {};
 };
 
 // Parses an NDT file, a topo file of ibdiagnet, or a file of a subnet that was saved earlier.
@@ -67,6 +74,8 @@ struct PlanComparison {
   std::vector<Miswired> miswired;
   std::vector<MissingCable> missing;
   std::vector<Cable> unplanned;
+  // Without a row in the plan, which can be because the end of its file is missing
+  std::vector<Cable> after_end;
   std::size_t matching = 0;
   // Cables of kinds that the plan does not have, or more between nodes of shared names than it has
   std::size_t not_covered = 0;

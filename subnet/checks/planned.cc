@@ -122,6 +122,12 @@ void ReportMissing(const CheckInput& input, const PlanComparison& found, Verdict
 
 void ReportUnplanned(const CheckInput& input, const PlanComparison& found, Verdicts& out) {
   const Subnet& subnet = input.subnet();
+  if (!found.after_end.empty())
+    out.Unknown(
+        Format("{} without a row in {}, such as {}: all are of devices at the end of the "
+               "file or after it, so that a part of it can be missing",
+               Plural(found.after_end.size(), "cable"), input.plan->file,
+               CableWords(subnet, found.after_end.front())));
   const std::size_t bad = input.plan->problems.count();
   // A row that was not read can be that of the cable.
   if (bad > 0 && !found.unplanned.empty())
