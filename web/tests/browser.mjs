@@ -120,7 +120,7 @@ try {
   for (const row of pagesOf(world).filter(([name]) => only === "" || name === only)) {
     const { context, page } = await openPage(browser, row[0]);
     for (const width of WIDTHS) await visit(page, world, row, width, "light");
-    for (const width of [360, 1280]) await visit(page, world, row, width, "dark");
+    for (const width of WIDTHS) await visit(page, world, row, width, "dark");
     await context.close();
   }
   if (only === "") {

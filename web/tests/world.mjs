@@ -137,6 +137,7 @@ export async function openWorld(program, output) {
       fleet,
       ...ids,
       restartable: { program, folder },
+      output,
       pid: fabricd.pid,
       startFabricd,
       close: async () => {

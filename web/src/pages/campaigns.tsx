@@ -1,11 +1,11 @@
 // Campaigns: list, and the form that starts one.
 import { list, post } from "../api";
-import { waitText } from "../campaigns";
+import { outcomeOf, waitText } from "../campaigns";
 import { Age, LoadError, Loading, Panel, Progress, State, Value } from "../parts/basics";
 import { KINDS, SpecFields, specOf } from "../parts/campaign_spec";
 import { Form } from "../parts/form";
 import { Table, type Column } from "../parts/table";
-import { MISSING, byName, count, duration, word } from "../format";
+import { MISSING, byName, count, duration } from "../format";
 import { hashOf } from "../router";
 import { mayOperate, useLoad, useSession } from "../session";
 import type { Campaign, CampaignSpec } from "../types";
@@ -14,8 +14,7 @@ export const doneOf = (one: Campaign): number =>
   one.probes_ok + one.probes_failed + one.probes_cancelled;
 
 export function CampaignState({ campaign }: { campaign: Campaign }) {
-  const state = word(campaign.state, "CAMPAIGN_STATE");
-  return <State text={state} good={state === "done"} bad={false} />;
+  return <State {...outcomeOf(campaign)} />;
 }
 
 // `all`: other campaigns, for which this one can wait.

@@ -7,22 +7,21 @@ import {
   Loading,
   NodeLink,
   Panel,
-  PortLink,
   Severity,
   State,
   SubjectLink,
   Value,
 } from "../parts/basics";
-import { SEVERITIES, count, nodeEventText, percent, severityRank, word } from "../format";
+import { ChangesPanel } from "./overview_changes";
+import { SEVERITIES, count, percent, severityRank, word } from "../format";
 import { hashOf } from "../router";
-import { useLoad, useSession } from "../session";
-import type { FabricEvent, Finding, MeshStatus, NodeSummary, VerdictCounts } from "../types";
+import { useLoad } from "../session";
+import type { Finding, MeshStatus, NodeSummary, VerdictCounts } from "../types";
 
 const NODE_FIELDS = "name,state,state_since,ports,ports_active,lost_reason";
 const FINDING_FIELDS =
   "id,rule,verdict,severity,subject,title,opened_at,explains,explained_by,acknowledged,silenced,common_cause,affected_total,affected";
 const CAUSES_SHOWN = 12;
-const EVENTS_SHOWN = 12;
 
 interface Overview {
   nodes: NodeSummary[];
@@ -41,21 +40,25 @@ async function load(signal: AbortSignal): Promise<Overview> {
   return { nodes: nodes.items, findings: findings.items, counts: first.counts, mesh };
 }
 
+type Tone = "good" | "alarm" | "unknown";
+const toneOf = (alarm: boolean, known: boolean): Tone =>
+  alarm ? "alarm" : known ? "good" : "unknown";
+
 function Tile({
   title,
   value,
   note,
   href,
-  alarm,
+  tone,
 }: {
   title: string;
   value: string;
   note: string;
   href: string;
-  alarm?: boolean;
+  tone: Tone;
 }) {
   return (
-    <a class={alarm ? "tile alarm" : "tile"} href={href}>
+    <a class={`tile ${tone}`} href={href}>
       <span class="title">{title}</span>
       <span class="figure">{value}</span>
       <span class="note">{note}</span>
@@ -90,21 +93,21 @@ function Tiles({ value }: { value: Overview }) {
       <Tile
         title="Nodes"
         value={count(connected)}
-        alarm={lost > 0}
+        tone={toneOf(lost > 0, value.nodes.length > 0)}
         href={hashOf(["nodes"])}
         note={lost === 0 ? "all connected" : `connected, ${count(lost)} lost`}
       />
       <Tile
         title="Active ports"
         value={count(active)}
-        alarm={active < known}
+        tone={toneOf(active < known, ports > 0 && known === ports)}
         href={hashOf(["topology"])}
         note={portNotes.filter((note) => note !== "").join(", ")}
       />
       <Tile
         title="Open findings"
         value={count(open.length)}
-        alarm={open.length > 0}
+        tone={toneOf(open.length > 0, judged > 0)}
         href={hashOf(["findings"])}
         note={
           worst.length === 0
@@ -117,6 +120,7 @@ function Tiles({ value }: { value: Overview }) {
       <Tile
         title="Coverage"
         value={percent(judged, all)}
+        tone={toneOf(false, all > 0 && judged === all)}
         href={hashOf(["findings"], { unknown: "1" })}
         note={
           counts
@@ -184,61 +188,6 @@ function CauseRow({ group }: { group: Finding[] }) {
   );
 }
 
-export function EventText({ event }: { event: FabricEvent }) {
-  if (event.node)
-    return (
-      <>
-        node <NodeLink name={event.node.name} /> {nodeEventText(event.at, event.node)}
-      </>
-    );
-  if (event.finding)
-    return (
-      <>
-        <a href={hashOf(["findings", event.finding.id])}>{event.finding.title}</a>{" "}
-        <span class="muted">
-          {word(event.finding.state, "FINDING_STATE")},{" "}
-          <SubjectLink subject={event.finding.subject} />
-        </span>
-      </>
-    );
-  if (event.campaign)
-    return (
-      <>
-        campaign <a href={hashOf(["campaigns", event.campaign.id])}>{event.campaign.id}</a>{" "}
-        {word(event.campaign.state, "CAMPAIGN_STATE")}
-      </>
-    );
-  if (event.port)
-    return (
-      <>
-        port <PortLink {...event.port} /> {word(event.port.before, "PORT_STATE")} →{" "}
-        {word(event.port.after, "PORT_STATE")}
-      </>
-    );
-  if (event.ports)
-    return (
-      <>
-        {event.ports.total} ports of <NodeLink name={event.ports.node} /> changed
-      </>
-    );
-  if (event.subnet)
-    return (
-      <>
-        <a href={hashOf(["subnets"])}>subnet {event.subnet.subnet}</a>: {event.subnet.total} cable
-        changes
-      </>
-    );
-  if (event.node_action)
-    return (
-      <>
-        {word(event.node_action.kind, "NODE_ACTION_KIND")} of{" "}
-        <NodeLink name={event.node_action.node} />{" "}
-        {word(event.node_action.state, "NODE_ACTION_STATE")} ({event.node_action.id})
-      </>
-    );
-  return <>{event.gap ? `events missed: ${event.gap.reason}` : "other event"}</>;
-}
-
 function MeshLine({ mesh }: { mesh: MeshStatus | undefined }) {
   if (!mesh) return <Value text="–" why="the mesh could not be read" />;
   if (!mesh.enabled) return <span class="muted">off{mesh.reason && `: ${mesh.reason}`}</span>;
@@ -253,7 +202,6 @@ function MeshLine({ mesh }: { mesh: MeshStatus | undefined }) {
 }
 
 export function OverviewPage() {
-  const { events } = useSession();
   const { value, error } = useLoad("overview", load, ["node", "finding", "port"]);
   if (!value)
     return (
@@ -291,21 +239,7 @@ export function OverviewPage() {
           )}
         </Panel>
         <div>
-          <Panel title="What changed lately">
-            {events.length === 0 && <Empty>No events since the controller started.</Empty>}
-            <ul class="events">
-              {events.slice(0, EVENTS_SHOWN).map((event) => (
-                <li key={event.cursor || event.sequence}>
-                  <span class="muted">
-                    <Age at={event.at} />
-                  </span>
-                  <div>
-                    <EventText event={event} />
-                  </div>
-                </li>
-              ))}
-            </ul>
-          </Panel>
+          <ChangesPanel />
           <Panel title="Lost nodes">
             {lost.length === 0 ? (
               <Empty>None.</Empty>
