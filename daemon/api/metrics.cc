@@ -3,8 +3,6 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
-#include <algorithm>
-#include <cctype>
 #include <map>
 #include <utility>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "daemon/api/metric_values.h"
 #include "daemon/api/metrics_durations.h"
 #include "daemon/api/metrics_outputs.h"
+#include "daemon/api/metrics_rails.h"
 #include "daemon/api/metrics_subnets.h"
 #include "proto/names.h"
 
@@ -22,14 +21,6 @@ namespace {
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower == "?" ? "unknown" : lower;
-}
 
 void ControllerInfo(const MetricsInput& input, MetricFamily& family) {
   Add(family, {{"version", input.fleet.version}}, 1);
@@ -53,7 +44,7 @@ void NodeConnected(const MetricsInput& input, MetricFamily& family) {
 
 void Ports(const MetricsInput& input, MetricFamily& family) {
   std::map<std::string, std::uint64_t> by_state = {{"active", 0}, {"down", 0}};
-  for (const auto& [state, count] : input.fleet.ports) by_state[Lower(Name(state))] += count;
+  for (const auto& [state, count] : input.fleet.ports) by_state[LowerName(Name(state))] += count;
   for (const auto& [state, count] : by_state)
     Add(family, {{"state", state}}, static_cast<double>(count));
 }
@@ -61,14 +52,14 @@ void Ports(const MetricsInput& input, MetricFamily& family) {
 void FindingsOpen(const MetricsInput& input, MetricFamily& family) {
   // A rule without findings is a 0, so that an alert on it can resolve.
   for (const auto& [key, count] : input.fleet.findings_open)
-    Add(family, {{"rule", key.first}, {"severity", Lower(Name(key.second))}},
+    Add(family, {{"rule", key.first}, {"severity", LowerName(Name(key.second))}},
         static_cast<double>(count));
 }
 
 void NodeFindingsOpen(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [name, node] : input.fleet.nodes)
     for (const auto& [key, count] : node.findings)
-      Add(family, {{"node", name}, {"rule", key.first}, {"severity", Lower(Name(key.second))}},
+      Add(family, {{"node", name}, {"rule", key.first}, {"severity", LowerName(Name(key.second))}},
           static_cast<double>(count));
 }
 
@@ -76,7 +67,7 @@ void FindingsSilenced(const MetricsInput& input, MetricFamily& family) {
   std::map<std::string, std::uint64_t> counts = {
       {"info", 0}, {"warning", 0}, {"error", 0}, {"critical", 0}};
   for (const auto& [severity, count] : input.fleet.findings_silenced)
-    counts[Lower(Name(severity))] += count;
+    counts[LowerName(Name(severity))] += count;
   for (const auto& [severity, count] : counts)
     Add(family, {{"severity", severity}}, static_cast<double>(count));
 }
@@ -90,7 +81,8 @@ void Verdicts(const MetricsInput& input, MetricFamily& family) {
 
 void Campaigns(const MetricsInput& input, MetricFamily& family) {
   std::map<std::string, std::uint64_t> by_state = {{"cancelled", 0}, {"done", 0}, {"running", 0}};
-  for (const auto& [state, count] : input.fleet.campaigns) by_state[Lower(Name(state))] += count;
+  for (const auto& [state, count] : input.fleet.campaigns)
+    by_state[LowerName(Name(state))] += count;
   for (const auto& [state, count] : by_state)
     Add(family, {{"state", state}}, static_cast<double>(count));
 }
@@ -99,27 +91,6 @@ void Probes(const MetricsInput& input, MetricFamily& family) {
   Add(family, {{"result", "cancelled"}}, static_cast<double>(input.fleet.probes_cancelled));
   Add(family, {{"result", "failed"}}, static_cast<double>(input.fleet.probes_failed));
   Add(family, {{"result", "ok"}}, static_cast<double>(input.fleet.probes_ok));
-}
-
-constexpr double kMicrosecond = 1e-6;
-
-void AddDistribution(std::uint32_t rail, const control::Distribution& values, double unit,
-                     MetricFamily& family) {
-  if (values.count() == 0) return;
-  const std::string name = Format("{}", rail);
-  Add(family, {{"rail", name}, {"aggregate", "min"}}, values.min() * unit);
-  Add(family, {{"rail", name}, {"aggregate", "median"}}, values.Median() * unit);
-  Add(family, {{"rail", name}, {"aggregate", "max"}}, values.max() * unit);
-}
-
-void Latency(const MetricsInput& input, MetricFamily& family) {
-  for (const auto& [rail, results] : input.fleet.newest)
-    AddDistribution(rail, results.latency_us, kMicrosecond, family);
-}
-
-void Bandwidth(const MetricsInput& input, MetricFamily& family) {
-  for (const auto& [rail, results] : input.fleet.newest)
-    AddDistribution(rail, results.bandwidth_bps, 1.0 / 8, family);
 }
 
 void StoreFailures(const MetricsInput& input, MetricFamily& family) {
@@ -141,54 +112,6 @@ void StoreDamaged(const MetricsInput& input, MetricFamily& family) {
 void RefusedMessages(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [reason, count] : input.fleet.refused)
     Add(family, {{"reason", reason}}, static_cast<double>(count));
-}
-
-void AddPings(const Labels& labels, const control::PingCounts& pings, MetricFamily& family) {
-  const auto add = [&](const char* result, std::uint64_t count) {
-    Labels all = labels;
-    all.push_back({"result", result});
-    Add(family, std::move(all), static_cast<double>(count));
-  };
-  add("answered", pings.sent - pings.lost - pings.voided);
-  add("lost", pings.lost);
-  add("voided", pings.voided);
-}
-
-void MeshPings(const MetricsInput& input, MetricFamily& family) {
-  for (const auto& [rail, sums] : input.fleet.mesh.rails)
-    AddPings({{"rail", Format("{}", rail)}}, sums.pings, family);
-}
-
-void MeshRoundTrip(const MetricsInput& input, MetricFamily& family) {
-  for (const auto& [rail, sums] : input.fleet.mesh.rails)
-    AddDistribution(rail, sums.round_trip_us, kMicrosecond, family);
-}
-
-void MeshLeafPings(const MetricsInput& input, MetricFamily& family) {
-  for (const auto& [leaf, pings] : input.fleet.mesh.leaves)
-    AddPings({{"leaf", leaf}}, pings, family);
-}
-
-void MeshLeavesOmitted(const MetricsInput& input, MetricFamily& family) {
-  Add(family, {}, static_cast<double>(input.fleet.mesh.leaves_omitted));
-}
-
-void AddWorst(const std::vector<control::MeshNumbers::Pair>& pairs, double unit,
-              MetricFamily& family) {
-  for (const control::MeshNumbers::Pair& pair : pairs)
-    Add(family,
-        {{"from_leaf", pair.from_leaf},
-         {"to_leaf", pair.to_leaf},
-         {"rail", Format("{}", pair.rail)}},
-        pair.value * unit);
-}
-
-void MeshWorstLoss(const MetricsInput& input, MetricFamily& family) {
-  AddWorst(input.fleet.mesh.worst_loss, 1, family);
-}
-
-void MeshWorstRoundTrip(const MetricsInput& input, MetricFamily& family) {
-  AddWorst(input.fleet.mesh.worst_round_trip, kMicrosecond, family);
 }
 
 void RuleProblems(const MetricsInput& input, MetricFamily& family) {
@@ -246,6 +169,12 @@ constexpr Family kFamilies[] = {
     {"fabric_node_connected", MetricType::Gauge,
      "1: the agent of the node is connected; 0: the node is lost.", &NodeConnected},
     {"fabric_ports", MetricType::Gauge, "RDMA ports of all nodes, by state.", &Ports},
+    {"fabric_rail_ports", MetricType::Gauge,
+     "Fabric ports of connected nodes, by rail (0 to 255) and state.", &RailPortStates},
+    {"fabric_rail_port_rate_bytes_per_second", MetricType::Gauge,
+     "Link rate of the active ports of a rail: minimum and maximum.", &RailPortRates},
+    {"fabric_rail_port_mtu_bytes", MetricType::Gauge,
+     "Active path MTU of the active ports of a rail: minimum and maximum.", &RailPortMtus},
     {"fabric_findings_open", MetricType::Gauge,
      "Open failing findings without a silence, by rule and severity.", &FindingsOpen},
     {"fabric_node_findings_open", MetricType::Gauge,

@@ -41,6 +41,19 @@ struct RailResults {
 using CampaignNumbers = std::map<std::uint32_t, RailResults>;  // By rail
 void AddResult(const v1::PairResult& result, CampaignNumbers& numbers);
 
+// Fabric ports of connected nodes on a rail. Keys without ports are absent.
+struct RailPorts {
+  static constexpr std::uint32_t kRailsMax = 256;  // Higher rails are not counted.
+
+  std::map<v1::PortState, std::uint64_t> states;
+  // Of active ports, because others report rates that do not count.
+  std::map<std::uint64_t, std::uint64_t> rates_bps;
+  std::map<std::uint64_t, std::uint64_t> mtus_bytes;  // Active path MTU
+
+  friend bool operator==(const RailPorts&, const RailPorts&) = default;
+};
+using RailNumbers = std::map<std::uint32_t, RailPorts>;  // By rail
+
 struct PingCounts {
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
@@ -93,6 +106,7 @@ struct FleetNumbers {
   std::int64_t started_at_seconds = 0;
   std::map<std::string, NodeNumbers> nodes;
   std::map<v1::PortState, std::uint64_t> ports;
+  RailNumbers rails;
   // By rule and severity; a rule without findings has 0.
   FindingCounts findings_open;
   std::map<v1::Severity, std::uint64_t> findings_silenced;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "daemon/control/fleet_numbers.h"
@@ -42,13 +43,23 @@ class LiveNumbers {
   std::string store_failure() const EXCLUDES(mutex_);
 
  private:
+  struct RailPort {
+    std::uint32_t rail = 0;
+    v1::PortState state = v1::PORT_STATE_UNSPECIFIED;
+    std::uint64_t rate_bps = 0;   // 0: not known, or not active
+    std::uint32_t mtu_bytes = 0;  // Likewise
+  };
+
   struct Node {
     bool known = false;  // Else it has findings only.
     bool connected = false;
     std::map<v1::PortState, std::uint32_t> ports = {};  // Of a connected node
+    std::vector<RailPort> rails = {};                   // Likewise
     fleet::TopologyCoverage cover = {};
     FindingCounts findings = {};
   };
+  static std::vector<RailPort> RailPortsOf(const fleet::NodeRecord& record);
+  void CountRails(const Node& node, int change) REQUIRES(mutex_);
   void Subtract(Node& node) REQUIRES(mutex_);
   void CountFor(const std::string& name, const v1::Finding& finding, int change) REQUIRES(mutex_);
 

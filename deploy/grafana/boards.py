@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the dashboards next to this file from the tables below. Of fabricd.json, whose panels are
-made by hand, it writes only the head: uid, links and annotations.
+"""Writes the dashboards next to this file from tables: those below, and overview.py for
+fabricd.json.
 
     python3 deploy/grafana/boards.py            # writes fabricd*.json
     python3 deploy/grafana/boards.py --check    # exits with 1 if a file differs
@@ -10,43 +10,28 @@ import json
 import pathlib
 import sys
 
+from overview import OVERVIEW
+from panels import (NETDEV, NODE, PORT, RAIL, RAIL_NETDEV, board, increase, rate, top)
+
 FOLDER = pathlib.Path(__file__).resolve().parent
-SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-NODE = 'node=~"$node"'
-PORT = "{{node}} {{device}}/{{port}}"
-NETDEV = "{{node}} {{netdev}}"
-RAIL = 'rail=~"$rail"'
-RAIL_NETDEV = "and on (instance, netdev) fabric_port_info"
-
-
-def rate(metric, labels=NODE):
-    return f"rate({metric}{{{labels}}}[$__rate_interval])"
-
-
-def increase(metric, labels=NODE):
-    return f"increase({metric}{{{labels}}}[$__rate_interval])"
-
-
-def top(expression):
-    """The 20 highest series: a panel with all ports of a large fleet is unreadable."""
-    return f"topk(20, {expression})"
-
 
 # file: (title, description, [(row, [(title, description, unit, [(query, legend)])])])
-# A unit with "stat:" makes a panel with one number, else the panel shows lines over time.
+# A unit with "stat:" makes a panel with one number, else the panel shows lines over time. After the
+# queries, a panel can have looks (panels.py): kind, width, height, steps, stacked, alarm.
 BOARDS = {
-    "rail": ("RDMA rails", "Probes and mesh by rail, and the ports of the whole fleet.", [
-        ("Ports of the fleet", [
-            ("Ports not active", "RDMA ports whose state is not ACTIVE.", "stat:short",
-             [('sum(fabric_ports{state!="active"})', "")]),
-            ("Ports by state", "RDMA ports of all nodes.", "short",
-             [("sum by (state) (fabric_ports)", "{{state}}")]),
-            ("Speed", "Slowest and fastest port.", "Bps",
-             [("min(fabric_port_rate_bytes_per_second)", "slowest"),
-              ("max(fabric_port_rate_bytes_per_second)", "fastest")]),
-            ("Path MTU", "Smallest and largest active path MTU.", "bytes",
-             [("min(fabric_port_mtu_bytes)", "smallest"),
-              ("max(fabric_port_mtu_bytes)", "largest")]),
+    "": ("RDMA fabric", "Metrics of fabricd and fabric-agent.", OVERVIEW),
+    "rail": ("RDMA rails", "Ports, probes and mesh by rail.", [
+        ("Ports", [
+            ("Ports not active", "Fabric ports whose state is not ACTIVE.", "short",
+             [(f'sum by (rail) (fabric_rail_ports{{state!="active", {RAIL}}})', "rail {{rail}}")]),
+            ("Active ports", "A rail with fewer ports than the others misses cards or nodes.",
+             "short",
+             [(f'sum by (rail) (fabric_rail_ports{{state="active", {RAIL}}})', "rail {{rail}}")]),
+            ("Speed", "Slowest and fastest active port of each rail.", "Bps",
+             [(f"fabric_rail_port_rate_bytes_per_second{{{RAIL}}}",
+               "rail {{rail}} {{aggregate}}")]),
+            ("Path MTU", "Smallest and largest active path MTU of each rail.", "bytes",
+             [(f"fabric_rail_port_mtu_bytes{{{RAIL}}}", "rail {{rail}} {{aggregate}}")]),
         ]),
         ("Probes by rail", [
             ("Latency", "Median write latency of the newest campaign.", "s",
@@ -283,104 +268,13 @@ BOARDS = {
     ]),
 }
 
-STAT = {"colorMode": "value", "graphMode": "none", "textMode": "auto",
-        "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False}}
-LINES = {"legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
-         "tooltip": {"mode": "multi", "sort": "desc"}}
-CUSTOM = {"drawStyle": "line", "lineWidth": 1, "fillOpacity": 0, "lineInterpolation": "linear",
-          "showPoints": "never", "stacking": {"mode": "none", "group": "A"}}
-
-
-def variable(name, label, kind, **more):
-    return {"name": name, "label": label, "type": kind, "hide": 0, "regex": "", **more}
-
-
-def values_of(name, label, metric):
-    """A variable with the values of a label, several of which can be chosen."""
-    definition = f"label_values({metric}, {name})"
-    return variable(name, label, "query", datasource=SOURCE, definition=definition,
-                    query={"query": definition, "refId": name},
-                    refresh=2, sort=3, multi=True, includeAll=True, allValue=".*",
-                    current={"text": ["All"], "value": ["$__all"], "selected": True}, options=[])
-
-
-def variables(name):
-    made = [variable("datasource", "Data source", "datasource", query="prometheus", refresh=1,
-                     multi=False, includeAll=False, current={}, options=[]),
-            values_of("node", "Node", "fabric_agent_info")]
-    if name == "rail":
-        made.append(values_of("rail", "Rail", "fabric_probe_latency_seconds"))
-    return made
-
-
-def annotation(name, color, expression, title):
-    """A mark at the times for which the query has a value."""
-    return {"name": name, "datasource": SOURCE, "enable": True, "hide": False, "iconColor": color,
-            "expr": expression, "step": "60s", "titleFormat": title, "useValueForTime": False}
-
-
-OPEN = f'sum by (node, rule) (fabric_node_findings_open{{severity=~"critical|error", {NODE}}}'
-ANNOTATIONS = [
-    annotation("Findings opened", "red", f"{OPEN}) unless {OPEN} offset 1m)",
-               "{{rule}} on {{node}}"),
-    annotation("Campaigns started or ended", "blue",
-               'changes(fabric_campaigns{state="running"}[1m]) > 0', "probe campaigns"),
-    annotation("fabricd started", "orange",
-               "changes(fabric_controller_start_time_seconds[2m]) > 0", "fabricd started"),
-]
-
-
-def head(uid):
-    """What all dashboards have in common. `uid` stays the same, so that links and updates work."""
-    return {"uid": uid, "annotations": {"list": ANNOTATIONS},
-            "links": [{"type": "dashboards", "title": "fabricd", "tags": ["fabricd"],
-                       "asDropdown": True, "keepTime": True, "includeVars": True}]}
-
-
-def panel(number, place, spec):
-    title, description, unit, queries = spec
-    stat = unit.startswith("stat:")
-    defaults = {"unit": unit.removeprefix("stat:")}
-    if not stat:
-        defaults |= {"custom": CUSTOM} | ({"min": 0} if unit != "none" else {})
-    return {"id": number, "type": "stat" if stat else "timeseries", "title": title,
-            "description": description, "datasource": SOURCE, "gridPos": place,
-            "fieldConfig": {"defaults": defaults, "overrides": []},
-            "options": STAT if stat else LINES,
-            "targets": [{"refId": chr(ord("A") + at), "datasource": SOURCE, "editorMode": "code",
-                         "expr": expression, "legendFormat": legend,
-                         ("instant" if stat else "range"): True}
-                        for at, (expression, legend) in enumerate(queries)]}
-
-
-def panels(rows):
-    made, top_of_row = [], 0
-    for title, specs in rows:
-        made.append({"id": len(made) + 1, "type": "row", "title": title + ":", "collapsed": False,
-                     "gridPos": {"h": 1, "w": 24, "x": 0, "y": top_of_row}, "panels": []})
-        top_of_row += 1
-        for at, spec in enumerate(specs):
-            place = {"h": 8, "w": 12, "x": 12 * (at % 2), "y": top_of_row + 8 * (at // 2)}
-            made.append(panel(len(made) + 1, place, spec))
-        top_of_row += 8 * ((len(specs) + 1) // 2)
-    return made
-
-
-def board(name, title, description, rows):
-    return {"title": title, "description": description, "tags": ["rdma", "fabricd"], "id": None,
-            "schemaVersion": 39, "version": 1, "editable": True, "graphTooltip": 1,
-            "refresh": "30s", "time": {"from": "now-1h", "to": "now"}, "timepicker": {},
-            "timezone": "", **head(f"fabricd-{name}"),
-            "templating": {"list": variables(name)}, "panels": panels(rows)}
-
 
 def main():
-    boards = {f"fabricd-{name}": board(name, *spec) for name, spec in BOARDS.items()}
-    boards["fabricd"] = json.loads((FOLDER / "fabricd.json").read_text()) | head("fabricd")
     different = []
-    for name, made in boards.items():
+    for key, spec in BOARDS.items():
+        name = f"fabricd-{key}" if key else "fabricd"
         path = FOLDER / f"{name}.json"
-        text = json.dumps(made, indent=2 if name == "fabricd" else 1, ensure_ascii=False) + "\n"
+        text = json.dumps(board(name, *spec), indent=1, ensure_ascii=False) + "\n"
         if "--check" not in sys.argv:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:

@@ -48,8 +48,15 @@ Counts FullCount(control::Controller& controller, Moment now) {
   Counts counts;
   for (const v1::NodeSummary& node : nodes.nodes())
     counts["node " + node.name()] = node.state() == v1::NODE_STATE_CONNECTED ? 2 : 1;
-  for (const v1::DeviceSummary& port : ports.devices())
+  for (const v1::DeviceSummary& port : ports.devices()) {
     ++counts[Format("ports {}", Name(port.state()))];
+    if (!port.has_rail()) continue;
+    ++counts[Format("rail {} {}", port.rail(), Name(port.state()))];
+    if (port.state() != v1::PORT_STATE_ACTIVE) continue;
+    if (port.rate_bps() > 0) ++counts[Format("rail {} rate {}", port.rail(), port.rate_bps())];
+    if (port.active_mtu_bytes() > 0)
+      ++counts[Format("rail {} mtu {}", port.rail(), port.active_mtu_bytes())];
+  }
   CountFindings(findings, counts);
   return counts;
 }
@@ -62,6 +69,14 @@ Counts CountsOf(const control::FleetNumbers& numbers) {
       counts[Format("node {} {} {}", name, key.first, Name(key.second))] = count;
   }
   for (const auto& [state, count] : numbers.ports) counts[Format("ports {}", Name(state))] = count;
+  for (const auto& [rail, ports] : numbers.rails) {
+    for (const auto& [state, count] : ports.states)
+      counts[Format("rail {} {}", rail, Name(state))] = count;
+    for (const auto& [rate, count] : ports.rates_bps)
+      counts[Format("rail {} rate {}", rail, rate)] = count;
+    for (const auto& [mtu, count] : ports.mtus_bytes)
+      counts[Format("rail {} mtu {}", rail, mtu)] = count;
+  }
   for (const auto& [key, count] : numbers.findings_open)
     if (count > 0) counts[Format("open {} {}", key.first, Name(key.second))] = count;
   for (const auto& [severity, count] : numbers.findings_silenced)

@@ -181,6 +181,26 @@ TEST(MetricsText, ProbesAreAggregatedOverARail) {
   EXPECT_THAT(text, Not(HasSubstr("fabric_probe_bandwidth_bytes_per_second{rail=\"1\"")));
 }
 
+TEST(MetricsText, PortsOfARailHaveStatesAndExtremes) {
+  MetricsInput input;
+  EXPECT_THAT(MetricsText(input), Not(HasSubstr("fabric_rail_port")));
+  input.fleet.rails[3] = {.states = {{v1::PORT_STATE_ACTIVE, 7}, {v1::PORT_STATE_INIT, 1}},
+                          .rates_bps = {{100'000'000'000, 1}, {400'000'000'000, 6}},
+                          .mtus_bytes = {{4096, 7}}};
+  input.fleet.rails[4].states[v1::PORT_STATE_DOWN] = 2;
+  const std::string text = MetricsText(input);
+  for (const char* line : {"fabric_rail_ports{rail=\"3\",state=\"active\"} 7\n",
+                           "fabric_rail_ports{rail=\"3\",state=\"down\"} 0\n",
+                           "fabric_rail_ports{rail=\"3\",state=\"init\"} 1\n",
+                           "_rate_bytes_per_second{rail=\"3\",aggregate=\"min\"} 12500000000\n",
+                           "_rate_bytes_per_second{rail=\"3\",aggregate=\"max\"} 50000000000\n",
+                           "fabric_rail_port_mtu_bytes{rail=\"3\",aggregate=\"min\"} 4096\n",
+                           "fabric_rail_port_mtu_bytes{rail=\"3\",aggregate=\"max\"} 4096\n",
+                           "fabric_rail_ports{rail=\"4\",state=\"down\"} 2\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, Not(HasSubstr("_bytes{rail=\"4\"")));
+}
+
 TEST(MetricsText, CallsAreCountedAndTheirTimeIsAHistogram) {
   CallMetrics calls;
   calls.Count({"ListNodes", "rest", Code::kOk}, 2ms);

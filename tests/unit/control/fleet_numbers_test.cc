@@ -118,6 +118,9 @@ TEST_F(NumbersTest, EqualAFullCountAfterEachChange) {
   world_.agents.Advance(std::chrono::seconds(1));
   EXPECT_EQ(world_.controller->Numbers().ports.at(v1::PORT_STATE_DOWN), 1u);
   EXPECT_EQ(world_.controller->Numbers().nodes.at("n1").findings.size(), 1u);
+  EXPECT_EQ(world_.controller->Numbers().rails.at(0).states,
+            (std::map<v1::PortState, std::uint64_t>{{v1::PORT_STATE_ACTIVE, 3},
+                                                    {v1::PORT_STATE_DOWN, 1}}));
   Check("a finding is open");
   Silence("port_active");
   EXPECT_EQ(world_.controller->Numbers().nodes.at("n1").findings.size(), 0u);
