@@ -340,6 +340,14 @@ Status CheckSnapshot(const Command& command, const Arguments& arguments) {
   return {};
 }
 
+std::unique_ptr<Client> ReadFiles(const Arguments& arguments, const Environment& environment,
+                                  Console& console) {
+  ConsoleStream stream(console, RenderOptionsOf(arguments, environment), environment.progress);
+  std::unique_ptr<Client> client = MakeSnapshotClient(arguments.Text("snapshot"), stream);
+  stream.Progress("");
+  return client;
+}
+
 int RunCommand(const Command& command, Arguments arguments, const Environment& environment,
                const Connect& connect, Console& console) {
   const bool from_files = arguments.Has("snapshot");
@@ -352,8 +360,8 @@ int RunCommand(const Command& command, Arguments arguments, const Environment& e
     return RunInCells(command, arguments, *cells, environment, connect, console);
   if (const Status status = Complete(environment, command, arguments); !status.ok())
     return Fail(status, console);
-  const std::unique_ptr<Client> client = from_files ? MakeSnapshotClient(arguments.Text("snapshot"))
-                                                    : connect(ClientOptionsOf(arguments));
+  const std::unique_ptr<Client> client =
+      from_files ? ReadFiles(arguments, environment, console) : connect(ClientOptionsOf(arguments));
   // The command events has an option of its own with this name.
   const bool streams = command.path == "events";
   if (!arguments.Bool("watch") || streams)

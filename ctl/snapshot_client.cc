@@ -8,6 +8,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
+#include "ctl/item_progress.h"
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"
 #include "daemon/fleet/sites.h"
@@ -33,9 +34,10 @@ Result<std::vector<std::string>> JsonFiles(const std::string& folder) {
   return files;
 }
 
-Result<std::vector<fleet::NodeRecord>> ReadFolder(const std::string& folder) {
+Result<std::vector<fleet::NodeRecord>> ReadFolder(const std::string& folder, Stream& stream) {
   ASSIGN_OR_RETURN(const std::vector<std::string> files, JsonFiles(folder));
-  return ReadSnapshots(files);
+  FileProgress progress(stream, "--snapshot", files);
+  return ReadSnapshots(files, [&] { progress.Next(); });
 }
 
 bool IsFailing(const v1::Finding& finding) {
@@ -44,7 +46,7 @@ bool IsFailing(const v1::Finding& finding) {
 
 class SnapshotClient final : public Client {
  public:
-  explicit SnapshotClient(const std::string& folder) : records_(ReadFolder(folder)) {
+  SnapshotClient(const std::string& folder, Stream& stream) : records_(ReadFolder(folder, stream)) {
     if (!records_.ok()) return;
     fleet_.emplace(*records_, profile_);
     evaluation_ = rules::Evaluate(*fleet_);
@@ -186,8 +188,8 @@ class SnapshotClient final : public Client {
 
 }  // namespace
 
-std::unique_ptr<Client> MakeSnapshotClient(const std::string& folder) {
-  return std::make_unique<SnapshotClient>(folder);
+std::unique_ptr<Client> MakeSnapshotClient(const std::string& folder, Stream& stream) {
+  return std::make_unique<SnapshotClient>(folder, stream);
 }
 
 }  // namespace fabric::ctl

@@ -5,12 +5,14 @@
 #include <string>
 
 #include "ctl/client.h"
+#include "ctl/command.h"
 
 namespace fabric::ctl {
 
 // Answers calls about nodes, ports and findings from the snapshots in the *.json files of `folder`,
 // all of them connected, judged by the built-in rules without a profile. Other calls are
-// UNIMPLEMENTED. Every call returns the error of a file that cannot be used.
-std::unique_ptr<Client> MakeSnapshotClient(const std::string& folder);
+// UNIMPLEMENTED. `stream` shows the progress of reading. Every call returns the error of a file
+// that cannot be used.
+std::unique_ptr<Client> MakeSnapshotClient(const std::string& folder, Stream& stream);
 
 }  // namespace fabric::ctl

@@ -49,9 +49,11 @@ void Pair(v1::NodeSnapshot snapshot, fleet::NodeRecord& record) {
 
 }  // namespace
 
-Result<std::vector<fleet::NodeRecord>> ReadSnapshots(const std::vector<std::string>& files) {
+Result<std::vector<fleet::NodeRecord>> ReadSnapshots(const std::vector<std::string>& files,
+                                                     const std::function<void()>& before_each) {
   std::vector<fleet::NodeRecord> records;
   for (const std::string& file : files) {
+    if (before_each) before_each();
     ASSIGN_OR_RETURN(v1::NodeSnapshot snapshot, ReadSnapshot(file));
     std::string name = snapshot.node().name();
     if (name.empty()) name = file;

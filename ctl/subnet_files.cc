@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/item_progress.h"
 #include "ctl/render.h"
 #include "fabric/v1/fabric.pb.h"
 #include "subnet/files/formats.h"
@@ -117,20 +118,23 @@ Result<subnet::Subnet> FetchSubnet(Client& client, const std::string& wanted) {
 
 }  // namespace
 
-Result<subnet::Subnet> ReadSubnet(Client& client, const Arguments& arguments) {
+Result<subnet::Subnet> ReadSubnet(Client& client, const Arguments& arguments, Stream& stream) {
   const std::vector<std::string> paths = arguments.All("FILE");
   if (paths.empty()) return FetchSubnet(client, arguments.Text("subnet"));
   if (arguments.Has("subnet"))
     return Status(Code::kInvalidArgument, "--subnet: expected none with a FILE, saw one");
-  Result<subnet::Subnet> read = ReadSubnet(paths);
+  Result<subnet::Subnet> read = ReadSubnet(paths, stream);
   if (read.ok() || read.status().code() != Code::kNotFound) return read;
   return Status(Code::kNotFound, read.status().message() +
                                      "; for a subnet that the controller reads, use --subnet NAME");
 }
 
-Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths) {
-  return subnet::ReadFiles(
-      paths, [](const std::string& path) { return ReadFile(path, subnet::kFileBytesMax); });
+Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths, Stream& stream) {
+  FileProgress progress(stream, "subnet", paths);
+  return subnet::ReadFiles(paths, [&](const std::string& path) {
+    progress.Next();
+    return ReadFile(path, subnet::kFileBytesMax);
+  });
 }
 
 Result<subnet::Plan> ReadPlanFile(const std::string& path) {

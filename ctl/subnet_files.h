@@ -28,9 +28,9 @@ inline constexpr Option kSubnetNameOption = {
         "one."};
 
 // Reads and combines the files, or fetches the subnet from the controller without a file. The
-// error names the file or the subnet.
-Result<subnet::Subnet> ReadSubnet(Client& client, const Arguments& arguments);
-Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths);
+// error names the file or the subnet. `stream` shows the progress of reading files.
+Result<subnet::Subnet> ReadSubnet(Client& client, const Arguments& arguments, Stream& stream);
+Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths, Stream& stream);
 Result<subnet::Plan> ReadPlanFile(const std::string& path);
 
 // "read: ...", one line for each problem, at most 10.

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ctl/command.h"
 #include "ctl/commands/rule_files.h"
+#include "ctl/item_progress.h"
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"
 #include "ctl/tables/cells.h"
@@ -33,10 +34,13 @@ constexpr Option kCheckOptions[] = {
     kExplainedOption,
 };
 
-Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
+Result<Output> RunCheck(Client&, const Arguments& arguments, Stream& stream) {
   ASSIGN_OR_RETURN(const profile::Profile profile, FindProfile(arguments.Text("profile")));
+  const std::vector<std::string> files = arguments.All("SNAPSHOT");
+  FileProgress progress(stream, "check", files);
   ASSIGN_OR_RETURN(std::vector<fleet::NodeRecord> records,
-                   ReadSnapshots(arguments.All("SNAPSHOT")));
+                   ReadSnapshots(files, [&] { progress.Next(); }));
+  progress.Then("evaluating the rules");
   fleet::AssignRails(records, profile);
   const std::string rules_file = arguments.Text("rules");
   const RuleFiles own =

@@ -7,7 +7,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/host_list.h"
-#include "ctl/node_progress.h"
+#include "ctl/item_progress.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
 #include "proto/names.h"

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/item_progress.h"
 #include "ctl/tables/explain_report.h"
 #include "daemon/explain/explain.h"
 
@@ -104,12 +105,18 @@ Status AddFindings(Client& client, v1::LogExplanation& explanation) {
   return {};
 }
 
-Result<Output> RunExplainLog(Client& client, const Arguments& arguments, Stream&) {
+Result<Output> RunExplainLog(Client& client, const Arguments& arguments, Stream& stream) {
   explain::Patterns patterns;
   explain::Explainer explainer(patterns);
-  for (const std::string& path : arguments.All("FILE")) {
+  const std::vector<std::string> files = arguments.All("FILE");
+  FileProgress progress(stream, "explain-log", files);
+  for (const std::string& path : files) {
+    progress.Next();
     explainer.BeginFile(path);
-    RETURN_IF_ERROR(ReadInput(path, [&](std::string_view bytes) { explainer.Add(bytes); }));
+    RETURN_IF_ERROR(ReadInput(path, [&](std::string_view bytes) {
+      explainer.Add(bytes);
+      progress.Read(bytes.size());
+    }));
   }
   v1::LogExplanation explanation = explainer.Finish();
   if (arguments.Given("controller") && !explanation.problems().empty())

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "ctl/campaign_spec.h"
 #include "ctl/command.h"
+#include "ctl/item_progress.h"
 #include "ctl/profiles.h"
 #include "ctl/render.h"
 #include "ctl/snapshots.h"
@@ -130,11 +131,13 @@ Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSp
 }
 
 // Locations of the ports of the snapshots. `gaps` gets the errors of the topology file.
-Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<v1::CoverageGap>& gaps) {
+Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<v1::CoverageGap>& gaps,
+                               Stream& stream) {
   ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("profile")));
   fleet::Sites sites(std::move(places));
   if (!arguments.Has("infiniband-topology")) return sites;
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(arguments.Words("infiniband-topology")));
+  ASSIGN_OR_RETURN(const subnet::Subnet all,
+                   ReadSubnet(arguments.Words("infiniband-topology"), stream));
   const subnet::Subnet* const subnets[] = {&all};
   auto topology = fleet::InfinibandTopology::Of(subnets);
   const auto add_gap = [&](const std::string& text) {
@@ -147,7 +150,7 @@ Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<v1::Cover
   return sites;
 }
 
-Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
+Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec, Stream& stream) {
   const std::vector<std::string> files = arguments.All("SNAPSHOT");
   if (files.empty()) {
     if (!arguments.Has("nodes")) return Wrong("expected --nodes or snapshot files");
@@ -159,10 +162,12 @@ Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
           "--{} is not allowed with snapshots: the snapshots and --profile give the location",
           option));
   std::vector<v1::CoverageGap> gaps;
-  ASSIGN_OR_RETURN(const fleet::Sites sites, FindSites(arguments, gaps));
+  ASSIGN_OR_RETURN(const fleet::Sites sites, FindSites(arguments, gaps, stream));
   for (const std::string& name : arguments.Words("nodes")) spec.add_nodes(name);
   for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
-  ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
+  FileProgress progress(stream, "probe plan", files);
+  ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records,
+                   ReadSnapshots(files, [&] { progress.Next(); }));
   const fleet::FleetView fleet(records);
   const auto cover = [&](std::span<const v1::ProbePort> ports) -> Result<plan::Cover> {
     ASSIGN_OR_RETURN(blame::PortCover made,
@@ -264,7 +269,7 @@ class Printer {
 Result<Output> RunProbePlan(Client&, const Arguments& arguments, Stream& stream) {
   v1::CampaignSpec spec;
   RETURN_IF_ERROR(ReadPairs(arguments, spec));
-  ASSIGN_OR_RETURN(const plan::Plan plan, PlanOf(arguments, spec));
+  ASSIGN_OR_RETURN(const plan::Plan plan, PlanOf(arguments, spec, stream));
   const bool limited = spec.pairs_at_once() != 0 || spec.pairs_per_uplink() != 0;
   Printer printer(plan, FormatNamed(arguments.Text("output")), stream);
   bool printed = printer.Begin(spec);

@@ -1,5 +1,6 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/item_progress.h"
 #include "ctl/snapshots.h"
 #include "daemon/infer/infer.h"
 
@@ -13,14 +14,18 @@ constexpr Option kProfileInferOptions[] = {
      .repeated = true},
 };
 
-Result<v1::InferProfileResponse> Infer(Client& client, const std::vector<std::string>& files) {
+Result<v1::InferProfileResponse> Infer(Client& client, const std::vector<std::string>& files,
+                                       Stream& stream) {
   if (files.empty()) return client.Call<v1::InferProfileResponse>(v1::InferProfileRequest());
-  ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
+  FileProgress progress(stream, "profile infer", files);
+  ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records,
+                   ReadSnapshots(files, [&] { progress.Next(); }));
   return infer::InferProfile(fleet::FleetView(records));
 }
 
-Result<Output> RunProfileInfer(Client& client, const Arguments& arguments, Stream&) {
-  ASSIGN_OR_RETURN(v1::InferProfileResponse response, Infer(client, arguments.All("SNAPSHOT")));
+Result<Output> RunProfileInfer(Client& client, const Arguments& arguments, Stream& stream) {
+  ASSIGN_OR_RETURN(v1::InferProfileResponse response,
+                   Infer(client, arguments.All("SNAPSHOT"), stream));
   Output output;
   output.before = response.yaml();
   for (const v1::InferredValue& value : response.values())

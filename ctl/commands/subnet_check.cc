@@ -1,6 +1,7 @@
 #include "base/lists.h"
 #include "base/text.h"
 #include "ctl/command.h"
+#include "ctl/item_progress.h"
 #include "ctl/subnet_files.h"
 #include "ctl/tables/coverage_lines.h"
 #include "ctl/tables/finding_table.h"
@@ -58,13 +59,15 @@ std::string Summary(const subnet::Subnet& all, const v1::ValidateResponse& respo
                 response.counts().pass(), response.counts().fail(), response.counts().unknown());
 }
 
-Result<Output> RunSubnetCheck(Client& client, const Arguments& arguments, Stream&) {
+Result<Output> RunSubnetCheck(Client& client, const Arguments& arguments, Stream& stream) {
   ASSIGN_OR_RETURN(const subnet::Expectations expected, ReadExpectations(arguments));
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
+  Remaining checking(stream, "subnet");
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments, stream));
   std::optional<subnet::Plan> plan;
   if (const std::string path = arguments.Text("plan"); !path.empty()) {
     ASSIGN_OR_RETURN(plan, ReadPlanFile(path));
   }
+  checking.Show("checking routes and cables");
   subnet::Evaluation evaluation = subnet::Evaluate(all, plan ? &*plan : nullptr, expected);
   auto response = std::make_unique<v1::ValidateResponse>();
   *response->mutable_counts() = evaluation.counts;

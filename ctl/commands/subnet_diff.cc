@@ -81,7 +81,7 @@ Output ShowDifferences(const std::vector<Difference>& differences, std::string b
 
 Result<Output> RunSubnetDiff(Client&, const Arguments& arguments, Stream& stream) {
   ASSIGN_OR_RETURN(const subnet::Plan before, ReadPlanFile(arguments.Text("BEFORE")));
-  ASSIGN_OR_RETURN(const subnet::Subnet now, ReadSubnet({arguments.Text("NOW")}));
+  ASSIGN_OR_RETURN(const subnet::Subnet now, ReadSubnet({arguments.Text("NOW")}, stream));
   const subnet::PlanComparison found = subnet::Compare(before, now);
   std::vector<nlohmann::ordered_json> items;
   Output output =
@@ -94,7 +94,7 @@ Result<Output> RunSubnetDiff(Client&, const Arguments& arguments, Stream& stream
 
 Result<Output> RunSubnetPlanCompare(Client& client, const Arguments& arguments, Stream& stream) {
   ASSIGN_OR_RETURN(const subnet::Plan all_planned, ReadPlanFile(arguments.Text("PLAN")));
-  ASSIGN_OR_RETURN(const subnet::Subnet now, ReadSubnet(client, arguments));
+  ASSIGN_OR_RETURN(const subnet::Subnet now, ReadSubnet(client, arguments, stream));
   // A plan can cover all subnets of the controller.
   const bool live = arguments.All("FILE").empty();
   const subnet::Plan planned = live ? subnet::PlanFor(all_planned, now) : all_planned;

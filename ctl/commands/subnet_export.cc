@@ -39,7 +39,7 @@ std::string TopographJson(const subnet::Subnet& all) {
 }
 
 Result<Output> RunSubnetExport(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments, stream));
   const std::string as = arguments.Text("as");
   const std::string text = as == "slurm"        ? subnet::SlurmTopology(all)
                            : as == "topograph"  ? TopographJson(all)

@@ -14,7 +14,7 @@ constexpr Option kSubnetLinksOptions[] = {kSubnetFilesOption, kSubnetNameOption}
 constexpr Option kSubnetSwitchesOptions[] = {kSubnetFilesOption, kSubnetNameOption};
 
 Result<Output> RunSubnetLinks(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments, stream));
   Output output;
   Table table{.columns = {{.title = "FROM"},
                           {.title = "PORT", .right_aligned = true},
@@ -73,7 +73,7 @@ SwitchCounts CountCables(const subnet::Graph& graph, const subnet::Levels& level
 }
 
 Result<Output> RunSubnetSwitches(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments, stream));
   const subnet::Graph graph(all);
   const subnet::Levels levels = subnet::LevelsOf(graph);
   Output output;

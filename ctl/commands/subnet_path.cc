@@ -55,7 +55,7 @@ void AddHops(const subnet::Subnet& all, const subnet::Path& path, Table& table,
 }
 
 Result<Output> RunSubnetPath(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments, stream));
   ASSIGN_OR_RETURN(const std::vector<EndPair> pairs,
                    FindPairs(all, arguments.Text("FROM"), arguments.Text("TO")));
   const subnet::Graph graph(all);

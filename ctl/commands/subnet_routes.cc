@@ -42,7 +42,7 @@ RouteRow RowOf(const subnet::Graph& graph, std::uint32_t index, const subnet::De
 }
 
 Result<Output> RunSubnetRoutes(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments, stream));
   ASSIGN_OR_RETURN(const std::uint32_t node, FindSwitch(all, arguments.Text("SWITCH")));
   if (all.node(node).routes.empty())
     return Status(

@@ -72,7 +72,7 @@ Facts FactsOf(const subnet::Subnet& all) {
 }
 
 Result<Output> RunSubnetShow(Client& client, const Arguments& arguments, Stream& stream) {
-  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments));
+  ASSIGN_OR_RETURN(const subnet::Subnet all, ReadSubnet(client, arguments, stream));
   Output output;
   output.before = ProblemLines(all.problems());
   Table table{.columns = {{.title = "WHAT"}, {.title = "VALUE"}}};

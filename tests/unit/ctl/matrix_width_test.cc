@@ -1,4 +1,4 @@
-// fabricctl matrix on narrow terminals.
+// fabricctl matrix on narrow terminals, of some nodes, and of leaf switches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,6 +64,42 @@ TEST(Matrix, HeatUsesTheWidthOfTheTerminal) {
   EXPECT_EQ(RunWords("matrix c1 --heat -o wide", controller, {.columns = 80}).out, heat(0));
   EXPECT_EQ(RunWords("matrix c1 --heat -o csv", controller, {.columns = 80}).out,
             RunWords("matrix c1 -o csv", controller).out);
+}
+
+TEST(Matrix, OfSomeNodesHasOnlyPairsBetweenThem) {
+  FakeController controller = WithPairs(40, "n");
+  const std::string out = RunWords("matrix c1 --nodes n[036-038]", controller).out;
+  for (const char* const name : {"n036", "n037", "n038"}) EXPECT_THAT(out, HasSubstr(name));
+  EXPECT_THAT(out, Not(HasSubstr("n035")));
+  EXPECT_THAT(out, Not(HasSubstr("the worst")));
+  EXPECT_EQ(RunWords("matrix c1 --nodes n001,x9", controller).err,
+            "fabricctl: --nodes: c1 has no pair between these nodes\n");
+}
+
+TEST(Matrix, ByLeafShowsTheWorstPairOfTwoLeaves) {
+  FakeController controller = WithPairs(4, "n");
+  v1::Campaign& campaign = controller.Answers<v1::Campaign>()[0];
+  for (v1::PairResult& pair : *campaign.mutable_results())
+    if (pair.from().node() == "n003" && pair.to().node() == "n001")
+      pair.mutable_result()->mutable_bandwidth()->set_mean_bps(100e9);
+  auto& ports = controller.Answer<v1::ListDevicesResponse>();
+  for (int n = 1; n <= 3; ++n) {
+    v1::DeviceSummary& port = *ports.add_devices();
+    port.set_node(Format("n{:03}", n));
+    port.set_device("mlx5_0");
+    port.set_port(1);
+    port.set_leaf(n < 3 ? "leaf-a" : "leaf-b");
+  }
+  for (v1::PairResult& pair : *campaign.mutable_results())
+    for (v1::ProbePort* port : {pair.mutable_from(), pair.mutable_to()}) {
+      port->set_device("mlx5_0");
+      port->set_port(1);
+    }
+  EXPECT_THAT(RunWords("matrix c1 --by-leaf", controller).out,
+              HasSubstr("FROM       (unknown)  leaf-a  leaf-b\n"
+                        "(unknown)          -   390.0   390.0\n"
+                        "leaf-a         390.0   390.0   390.0\n"
+                        "leaf-b         390.0   100.0       -\n"));
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 
-#include "ctl/node_progress.h"
+#include "ctl/item_progress.h"
 #include "tests/unit/ctl/fake_client.h"
 
 namespace fabric::ctl {
@@ -121,6 +123,61 @@ TEST(Progress, ALongCallShowsHowLongItTakes) {
   EXPECT_EQ(RunWords("validate", controller, {.progress = true}).err,
             "\rwaiting for the controller: 3s\x1b[K\r\x1b[KNo findings.\n");
   EXPECT_EQ(RunWords("profile infer", controller).err, "") << "no terminal";
+}
+
+// Files with these numbers of bytes.
+std::vector<std::string> FilesOf(const std::vector<std::size_t>& sizes) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "file_progress";
+  std::filesystem::create_directories(folder);
+  std::vector<std::string> files;
+  for (const std::size_t size : sizes) {
+    files.push_back(folder / std::to_string(files.size()));
+    std::ofstream(files.back()) << std::string(size, 'x');
+  }
+  return files;
+}
+
+TEST(FileProgress, TheTimeLeftFollowsFromTheSizes) {
+  FakeStream stream;
+  FileProgress progress(stream, "check", FilesOf({300, 100, 200}));
+  progress.Next();
+  stream.now += std::chrono::seconds(30);
+  progress.Next();
+  EXPECT_EQ(stream.line, "check: 1 of 3 files, about 30s left");
+  stream.now += std::chrono::seconds(10);
+  progress.Next();
+  EXPECT_EQ(stream.line, "check: 2 of 3 files, about 20s left");
+  stream.now += std::chrono::seconds(20);
+  progress.Then("evaluating the rules");
+  EXPECT_EQ(stream.line, "check: evaluating the rules");
+}
+
+TEST(FileProgress, ALargeFileHasAShare) {
+  FakeStream stream;
+  FileProgress progress(stream, "explain-log", FilesOf({1000}));
+  progress.Next();
+  stream.now += std::chrono::seconds(3);
+  progress.Read(250);
+  EXPECT_EQ(stream.line, "explain-log: 25 %, about 9s left");
+  stream.now += std::chrono::milliseconds(10);
+  progress.Read(250);
+  EXPECT_EQ(stream.line, "explain-log: 25 %, about 9s left") << "at most ten lines a second";
+}
+
+TEST(FileProgress, StandardInputHasNoTime) {
+  FakeStream stream;
+  FileProgress one(stream, "explain-log", {"-"});
+  one.Next();
+  stream.now += std::chrono::seconds(3);
+  one.Read(5'000'000);
+  EXPECT_EQ(stream.line, "explain-log: 5 MB");
+  std::vector<std::string> files = FilesOf({1000});
+  files.push_back("-");
+  FileProgress several(stream, "explain-log", files);
+  several.Next();
+  stream.now += std::chrono::seconds(3);
+  several.Next();
+  EXPECT_EQ(stream.line, "explain-log: 1 of 2 files");
 }
 
 TEST(NodeProgress, ShortCommandsHaveNone) {
