@@ -15,7 +15,7 @@ PROMPT = "$ "
 # Not on every machine, and words of a shell
 WORDS = {"fabricctl", "fabric-agent", "fabricd", "umask", "ibnetdiscover", "journalctl",
          "systemctl", "jq", "curl", "openssl", "sudo", "kubectl", "helm", "skopeo", "rsync",
-         "sinfo", "dump_lfts", "sminfo", "dpkg-buildpackage"}
+         "sinfo", "dump_lfts", "sminfo", "dpkg-buildpackage", "xdg-open", "npm", "npx", "ctest"}
 # Programs of the repository and of an installation
 FOLDERS = ("deploy/", "/usr/share/fabricd/")
 SYSTEMD = "needs systemd"

@@ -7,7 +7,7 @@ import shutil
 
 import manualcommands
 from deploytest import ROOT, DeployTest, main
-from manualcommands import FIXTURE, SYSTEMD, Counts, ManualTest, Page
+from manualcommands import FIXTURE, SYSTEMD, Counts, ManualTest, Page, run_by
 
 RUNS_ON = "runs until it is stopped"
 WRONG_PROFILE = """name: site
@@ -168,6 +168,26 @@ class TestManualCommands(ManualTest):
                            not_run={"modprobe": "needs root and an NVIDIA driver"},
                            output={"fabric-agent inspect": "GPUDirect"}), fleet)
 
+    def test_readme_and_web(self):
+        self.with_tools()
+        fleet = self.start(names=("n1", "n2", "n3"))
+        self.run_page(Page(
+            "../README.md",
+            # The quickstart has TLS, and this controller has none.
+            replace=[(r"--cacert \S+ --cert \S+ --key \S+", ""),
+                     (r"https://127\.0\.0\.1:9419", f"http://{fleet.rest}")],
+            not_run={"fabricctl events --watch": RUNS_ON},
+            output={"fabricctl findings": "port_active", "fabricctl validate": "3 nodes",
+                    "fabricctl certify": "3 nodes", "curl -s": '"findings"'}), fleet)
+        web = "tests/web/CMakeLists.txt"
+        self.run_page(Page(
+            "WEB.md",
+            replace=[(r"127\.0\.0\.1:9419", fleet.rest),
+                     (r"(results)$", r"\1 -o results.bin")],
+            not_run={"xdg-open": "needs a desktop", "npm": run_by(web), "ctest": run_by(web),
+                     "FABRICD=": RUNS_ON}), fleet)
+        self.assertGreater((fleet.folder / "results.bin").stat().st_size, 0)
+
     def runbook(self, path, fleet):
         text = (ROOT / "docs" / path).read_text()
         lines = manualcommands.commands(text)
@@ -214,6 +234,18 @@ class TestManualCommands(ManualTest):
 
 
 class TestCommandsOfAPage(DeployTest):
+    def test_each_page_for_operators_with_commands_is_run_by_a_test(self):
+        sources = "".join(path.read_text() for path in (
+            *(ROOT / "tests/deploy").glob("test_manual*.py"),
+            ROOT / "tests/running/test_access_docs.py"))
+        pages = [path for path in (ROOT / "docs").glob("*.md")
+                 if path.stem not in ("ARCHITECTURE", "ADDING", "STYLE")]  # For developers
+        with_commands = [path.name for path in (*pages, ROOT / "README.md")
+                         if manualcommands.commands(path.read_text())]
+        self.assertGreater(len(with_commands), 14)
+        self.assertEqual([name for name in with_commands
+                          if not re.search(rf'"(\.\./)?{re.escape(name)}"', sources)], [])
+
     def test_lines_of_blocks(self):
         text = ("text `fabricctl nodes`\n\n    $ fabricctl node n1\n    output\n\n"
                 "    fabricctl nodes\n    not-a-program x\n    curl -s a \\\n      b\n\n"
