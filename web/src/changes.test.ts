@@ -50,6 +50,12 @@ describe("changesOf", () => {
     ]);
   });
 
+  it("ignores the gap of a controller without events, which has no time", () => {
+    const gap = { sequence: "0", cursor: "a-0", gap: { reason: "of another run" } } as FabricEvent;
+    const changes = changesOf([gap], stored({ findings: [finding("f1", 5)] }));
+    expect(changes.map((one) => one.key)).toEqual(["f1 FINDING_STATE_OPEN"]);
+  });
+
   it("has each change once: stored ones only from before the oldest event", () => {
     const opened = finding("f2", 10);
     const changes = changesOf(
@@ -81,6 +87,30 @@ describe("changesOf", () => {
       "n1",
     ]);
     expect(changes[0]!.at).toBe(at(9));
+  });
+
+  it("writes findings of one rule as one row, also between the nodes that they are about", () => {
+    const opened = (id: string, rule: string, minute: number) =>
+      event(minute, { finding: { ...finding(id, minute), rule } });
+    const changes = changesOf(
+      [
+        opened("f3", "node_connected", 9),
+        node("n3", 9, "NODE_STATE_LOST"),
+        opened("f2", "node_connected", 8),
+        opened("f9", "port_active", 8),
+        node("n2", 8, "NODE_STATE_LOST"),
+        opened("f1", "node_connected", 2),
+      ],
+      undefined,
+    );
+    expect(
+      changes.map((one) => one.findings?.count ?? one.nodes?.names ?? one.event?.finding?.id),
+    ).toEqual([2, ["n2", "n3"], "f9", "f1"]);
+    expect(changes[0]!.findings).toEqual({
+      rule: "node_connected",
+      count: 2,
+      state: "FINDING_STATE_OPEN",
+    });
   });
 
   it("does not join changes of labels, which have another time than the state", () => {

@@ -14,7 +14,8 @@ export interface Change {
   at: string;
   event?: FabricEvent;
   certificate?: Certificate;
-  nodes?: { names: string[]; state: string }; // Neighbours in time that changed to the same state
+  nodes?: { names: string[]; state: string }; // Several that changed to the same state
+  findings?: { rule: string; count: number; state: string }; // Likewise
 }
 
 const ofEvent = (event: FabricEvent): Change => ({
@@ -44,31 +45,52 @@ function ofCampaigns(campaigns: Campaign[]): Change[] {
   });
 }
 
-function stateChange(change: Change): string {
-  const node = change.event?.node;
-  return node && node.state_since === change.at ? node.state : "";
+const GROUP_MS = 60_000; // Between two neighbours of a group
+
+// Changes with the same key, close in time, are one row. Empty: never.
+function groupOf(change: Change): string {
+  const { node, finding } = change.event ?? {};
+  if (node && node.state_since === change.at) return `node ${node.state}`;
+  return finding ? `finding ${finding.rule} ${finding.verdict} ${finding.state}` : "";
 }
 
-// A fleet that connects is one row.
+interface Row {
+  oldest: number;
+  all: Change[];
+}
+
+// A fleet that connects is one row, and so are its findings of one rule.
 function grouped(changes: Change[]): Change[] {
-  const rows: Change[] = [];
+  const rows: Row[] = [];
+  const last = new Map<string, Row>(); // By group
   for (const change of changes) {
-    const state = stateChange(change);
-    const last = rows.at(-1);
-    const before = last?.nodes ?? (last && stateChange(last) ? last.event?.node : undefined);
-    if (!last || !before || state === "" || before.state !== state) {
-      rows.push(change);
+    const group = groupOf(change);
+    const at = Date.parse(change.at);
+    const known = group === "" ? undefined : last.get(group);
+    if (known && known.oldest - at <= GROUP_MS) {
+      known.oldest = at;
+      known.all.push(change);
       continue;
     }
-    const names = [change.event!.node!.name, ...(last.nodes?.names ?? [last.event!.node!.name])];
-    rows[rows.length - 1] = { key: last.key, at: last.at, nodes: { names, state } };
+    const row = { oldest: at, all: [change] };
+    rows.push(row);
+    last.set(group, row);
   }
-  for (const { nodes } of rows) if (nodes) nodes.names = [...new Set(nodes.names)].sort(byName);
-  return rows;
+  return rows.map(({ all }) => {
+    const first = all[0]!;
+    const { node, finding } = first.event ?? {};
+    const names = new Set(all.map(({ event }) => event?.node?.name ?? event?.finding?.id ?? ""));
+    if (names.size < 2) return first;
+    const { key, at } = first;
+    if (node) return { key, at, nodes: { names: [...names].sort(byName), state: node.state } };
+    return { key, at, findings: { rule: finding!.rule, count: names.size, state: finding!.state } };
+  });
 }
 
 // Newest first. `events`: newest first, without a gap behind the oldest one.
-export function changesOf(events: FabricEvent[], stored: Stored | undefined): Change[] {
+export function changesOf(received: FabricEvent[], stored: Stored | undefined): Change[] {
+  // A controller without events answers with a gap that has no time.
+  const events = received.filter((event) => !Number.isNaN(Date.parse(event.at)));
   const since = Math.min(...events.map((event) => Date.parse(event.at)));
   const before = stored
     ? [...ofFindings(stored.findings), ...ofCampaigns(stored.campaigns)].filter(

@@ -120,11 +120,12 @@ function Tiles({ value }: { value: Overview }) {
       <Tile
         title="Coverage"
         value={percent(judged, all)}
-        tone={toneOf(false, all > 0 && judged === all)}
+        tone={toneOf(false, all > 0 && judged === all && lost === 0)}
         href={hashOf(["findings"], { unknown: "1" })}
         note={
           counts
-            ? `${count(judged)} verdicts, ${count(counts.unknown)} UNKNOWN`
+            ? `${count(judged)} verdicts, ${count(counts.unknown)} UNKNOWN` +
+              (lost > 0 ? `; ${count(lost)} lost ${lost === 1 ? "node" : "nodes"} not judged` : "")
             : "not evaluated yet"
         }
       />

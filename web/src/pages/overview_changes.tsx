@@ -10,8 +10,9 @@ import type { Campaign, Certificate, FabricEvent, Finding } from "../types";
 const CHANGES_SHOWN = 12;
 const CHANGES_PERIOD = "24h";
 const CHANGES_READ = 1000;
+const CHANGES_RELOAD_MS = 60_000; // Events are kept for the newest changes only.
 const CHANGE_FIELDS =
-  "id,verdict,state,subject,title,opened_at,changed_at,resolved_at,explained_by";
+  "id,rule,verdict,state,subject,title,opened_at,changed_at,resolved_at,explained_by";
 
 // Newest first: findings that were opened or resolved, campaigns and certificates.
 async function loadStored(signal: AbortSignal): Promise<Stored> {
@@ -100,7 +101,16 @@ function EventText({ event }: { event: FabricEvent }) {
 }
 
 function ChangeText({ change }: { change: Change }) {
-  const { certificate, nodes } = change;
+  const { certificate, nodes, findings } = change;
+  if (findings)
+    return (
+      <>
+        <a href={hashOf(["findings"], { filter: `rule="${findings.rule}"` })}>
+          {count(findings.count)} findings of {findings.rule}
+        </a>{" "}
+        <span class="muted">{word(findings.state, "FINDING_STATE")}</span>
+      </>
+    );
   if (nodes)
     return (
       <>
@@ -130,7 +140,7 @@ function ChangeText({ change }: { change: Change }) {
 
 export function ChangesPanel() {
   const { events } = useSession();
-  const { value, error } = useLoad("changes", loadStored, ["campaign"], Infinity);
+  const { value, error } = useLoad("changes", loadStored, ["campaign"], CHANGES_RELOAD_MS);
   const changes = changesOf(events, value);
   return (
     <Panel title="What changed lately">
