@@ -113,6 +113,20 @@ describe("changesOf", () => {
     });
   });
 
+  it("keeps findings apart that were opened before and after others were resolved", () => {
+    const event_of = (id: string, minute: number, state: string) =>
+      event(minute, { finding: { ...finding(id, minute), rule: "r", state } });
+    const changes = changesOf(
+      [
+        event_of("f3", 9, "FINDING_STATE_OPEN"),
+        event_of("f2", 9, "FINDING_STATE_RESOLVED"),
+        event_of("f2", 8, "FINDING_STATE_OPEN"),
+      ],
+      undefined,
+    );
+    expect(changes.map((one) => one.event?.finding?.id)).toEqual(["f3", "f2", "f2"]);
+  });
+
   it("does not join changes of labels, which have another time than the state", () => {
     const labels = (minute: number) =>
       event(minute, {

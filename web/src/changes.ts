@@ -47,14 +47,17 @@ function ofCampaigns(campaigns: Campaign[]): Change[] {
 
 const GROUP_MS = 60_000; // Between two neighbours of a group
 
-// Changes with the same key, close in time, are one row. Empty: never.
-function groupOf(change: Change): string {
+// Changes of one kind to one state, close in time, are one row, if no change of the kind to another
+// state is between them. Empty: never.
+function groupOf(change: Change): { kind: string; state: string } {
   const { node, finding } = change.event ?? {};
-  if (node && node.state_since === change.at) return `node ${node.state}`;
-  return finding ? `finding ${finding.rule} ${finding.verdict} ${finding.state}` : "";
+  if (node && node.state_since === change.at) return { kind: "nodes", state: node.state };
+  if (!finding) return { kind: "", state: "" };
+  return { kind: `rule ${finding.rule}`, state: `${finding.verdict} ${finding.state}` };
 }
 
 interface Row {
+  state: string;
   oldest: number;
   all: Change[];
 }
@@ -62,19 +65,19 @@ interface Row {
 // A fleet that connects is one row, and so are its findings of one rule.
 function grouped(changes: Change[]): Change[] {
   const rows: Row[] = [];
-  const last = new Map<string, Row>(); // By group
+  const last = new Map<string, Row>(); // By kind
   for (const change of changes) {
-    const group = groupOf(change);
+    const { kind, state } = groupOf(change);
     const at = Date.parse(change.at);
-    const known = group === "" ? undefined : last.get(group);
-    if (known && known.oldest - at <= GROUP_MS) {
+    const known = kind === "" ? undefined : last.get(kind);
+    if (known?.state === state && known.oldest - at <= GROUP_MS) {
       known.oldest = at;
       known.all.push(change);
       continue;
     }
-    const row = { oldest: at, all: [change] };
+    const row = { state, oldest: at, all: [change] };
     rows.push(row);
-    last.set(group, row);
+    last.set(kind, row);
   }
   return rows.map(({ all }) => {
     const first = all[0]!;

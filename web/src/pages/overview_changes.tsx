@@ -108,7 +108,11 @@ function ChangeText({ change }: { change: Change }) {
         <a href={hashOf(["findings"], { filter: `rule="${findings.rule}"` })}>
           {count(findings.count)} findings of {findings.rule}
         </a>{" "}
-        <span class="muted">{word(findings.state, "FINDING_STATE")}</span>
+        <span class="muted">
+          {findings.state === "FINDING_STATE_OPEN"
+            ? "opened"
+            : word(findings.state, "FINDING_STATE")}
+        </span>
       </>
     );
   if (nodes)
