@@ -54,14 +54,19 @@ std::string NodeLine(const v1::ListNodesResponse& nodes) {
   return line + (not_known > 0 ? Format(", {} not known\n", not_known) : "\n");
 }
 
-std::string CoverageLine(const v1::ListFindingsResponse& findings) {
+std::string CoverageLine(const v1::ListNodesResponse& nodes,
+                         const v1::ListFindingsResponse& findings) {
+  const auto lost = static_cast<std::uint64_t>(
+      std::ranges::count(nodes.nodes(), v1::NODE_STATE_LOST, &v1::NodeSummary::state));
+  const std::string not_judged =
+      lost == 0 ? std::string() : "; not judged: " + Plural(lost, "lost node");
   const v1::VerdictCounts& counts = findings.counts();
   const std::uint64_t judged = std::uint64_t{counts.pass()} + counts.fail();
   const std::uint64_t all = judged + counts.unknown();
-  if (all == 0) return "Coverage:  no verdicts yet\n";
-  return Format("Coverage:  {} verdicts: {} pass, {} fail, {} unknown ({:.1f} % judged)\n", all,
+  if (all == 0) return "Coverage:  no verdicts yet" + not_judged + "\n";
+  return Format("Coverage:  {} verdicts: {} pass, {} fail, {} unknown ({:.1f} % judged){}\n", all,
                 counts.pass(), counts.fail(), counts.unknown(),
-                100.0 * static_cast<double>(judged) / static_cast<double>(all));
+                100.0 * static_cast<double>(judged) / static_cast<double>(all), not_judged);
 }
 
 std::string MeshLine(const v1::MeshStatus& mesh) {
@@ -187,12 +192,13 @@ Table ChangeTable(const std::vector<Change>& changes, Duration period, WallTime 
 }
 
 // What is known of the whole fleet only.
-Result<std::string> FleetLines(Client& client, const v1::ListFindingsResponse& findings,
+Result<std::string> FleetLines(Client& client, const v1::ListNodesResponse& nodes,
+                               const v1::ListFindingsResponse& findings,
                                const v1::ListCampaignsResponse& campaigns) {
   v1::GetMeshRequest summary;
   summary.set_page_size(1);
   ASSIGN_OR_RETURN(const auto mesh, client.Call<v1::MeshStatus>(summary));
-  std::string lines = CoverageLine(findings) + MeshLine(mesh);
+  std::string lines = CoverageLine(nodes, findings) + MeshLine(mesh);
   for (const v1::Campaign& campaign : campaigns.campaigns())
     if (campaign.state() == v1::CAMPAIGN_STATE_RUNNING)
       lines += Format("Campaign:  {}{}\n", ProgressLine(campaign),
@@ -228,7 +234,7 @@ Result<Output> RunStatus(Client& client, const Arguments& arguments, Stream& str
   if (selected) output.before += Format("Selected:  {} of {} nodes\n", nodes.nodes_size(), known);
   output.before += NodeLine(nodes);
   if (!selected) {
-    ASSIGN_OR_RETURN(const std::string lines, FleetLines(client, findings, campaigns));
+    ASSIGN_OR_RETURN(const std::string lines, FleetLines(client, nodes, findings, campaigns));
     output.before += lines;
   }
   const std::vector<Cause> causes = CausesOf(findings.findings());
