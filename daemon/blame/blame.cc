@@ -21,6 +21,7 @@ constexpr std::size_t kEnough = 2;  // Minimum observations of a healthy endpoin
 // After this many bad rounds, candidates that still look the same cannot be distinguished, unless
 // probes outside all of them would help.
 constexpr std::size_t kRoundsEnough = 8;
+constexpr std::size_t kSlowPeriodsEnough = 4;  // The same, if slow periods can explain the fault
 
 const Component& ComponentOf(const Fault& fault) {
   return fault.candidates[0].hypothesis.component;
@@ -32,10 +33,19 @@ double NewestOf(const ObservationPaths& paths) {
   return newest_s;
 }
 
-// Seconds until the fault has lasted longer than a host pause.
+// Seconds until the fault has lasted longer than a host pause, or a slow period that can explain
+// it.
 double WaitFor(const Fault& fault, double newest_s) {
-  if (fault.first_s == 0 || !MayPause(ComponentOf(fault))) return 0;
-  return std::max(0.0, fault.first_s + kPauseMaxS - newest_s);
+  double until_s = 0;
+  if (fault.first_s > 0 && MayPause(ComponentOf(fault))) until_s = fault.first_s + kPauseMaxS;
+  if (!fault.decided && fault.slow_periods > 0) until_s = std::max(until_s, fault.slow_until_s);
+  return std::max(0.0, until_s - newest_s);
+}
+
+// More rounds would not change the candidates.
+bool HasEnoughRounds(const Fault& fault) {
+  return fault.rounds >= kRoundsEnough &&
+         (fault.slow_periods == 0 || fault.slow_periods >= kSlowPeriodsEnough);
 }
 
 // Number of endpoints that fit into a round of their own.
@@ -295,7 +305,7 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
     const double wait_s = WaitFor(fault, newest_s);
     assessment.wait_s = std::max(assessment.wait_s, wait_s);
     if (named.Explain(fault.observations)) continue;
-    const bool few_rounds = fault.rounds < kRoundsEnough;
+    const bool few_rounds = !HasEnoughRounds(fault);
     const bool unnamed = few_rounds && named.IsOfUnnamed(fault);
     const bool doubtful = few_rounds && named.IsPortOrCable(fault);
     if (fault.decided && wait_s == 0 && !unnamed && !doubtful) continue;

@@ -24,6 +24,10 @@ struct Fault {
   std::size_t rounds = 0;                   // Number of rounds with these observations
   double first_s = 0;  // Start of the first and of the last observation; 0: not known
   double last_s = 0;
+  // Number of slow periods that can explain it instead (slow_periods.h); 0: they do not. Probes
+  // after `slow_until_s` are not in the last of them.
+  std::size_t slow_periods = 0;
+  double slow_until_s = 0;
   bool decided = false;
   bool stalled = false;  // A host that did not run during these probes
 };

@@ -24,6 +24,9 @@ constexpr std::size_t kTroublesMax = 512;
 constexpr int kReconsiderMax = 4;
 constexpr int kTransientsMax = 4;        // Number of times that the transient rate is learned
 constexpr double kTransientsMore = 1.5;  // Minimum factor to search again
+// Minimum probability of slow periods to ask for later probes, and to drop a fault that is over.
+constexpr double kSlowPeriodMin = 0.01;
+constexpr double kSlowPeriodLikely = 0.5;
 
 bool Wide(ComponentKind kind) {
   return kind == ComponentKind::kRail || kind == ComponentKind::kSpine ||
@@ -44,6 +47,7 @@ SearchResult SearchRun::Run() {
     if (levels_.Has(i) && levels_.Badness(i) > levels_.BadMin(i)) bad_.push_back(i);
   if (bad_.empty()) return {};
   Choose();
+  slow_periods_.emplace(paths_, levels_);
   SearchResult found;
   for (std::size_t i = 0; i < chosen_.size(); ++i)
     if (auto fault = FaultOf(i)) found.faults.push_back(*std::move(fault));
@@ -51,8 +55,9 @@ SearchResult SearchRun::Run() {
   std::erase_if(bad_, [&](std::uint32_t i) { return levels_.LevelOf(i) > 0; });
   found.unexplained =
       static_cast<double>(bad_.size()) / static_cast<double>(paths_.observations().size());
-  for (const auto& [component, hypothesis] : ComponentsOfBad(bad_, kSuspicious))
-    if (!IsChosen(component)) found.suspicious.push_back(component);
+  for (const auto& [component, directions] : ComponentsOfBad(bad_, kSuspicious))
+    if (!IsChosen(component) && !WasSlowPeriod(LikeliestDirection(directions)))
+      found.suspicious.push_back(component);
   AddDeadPorts(found.suspicious);
   const std::vector<Component> odd = OddPairs(paths_, levels_, bad_);
   found.suspicious.insert(found.suspicious.end(), odd.begin(), odd.end());
@@ -239,6 +244,20 @@ bool SearchRun::IsChosen(const Component& component) const {
   });
 }
 
+bool SearchRun::WasSlowPeriod(const Hypothesis& hypothesis) const {
+  std::vector<std::uint32_t> explained;
+  for (const std::uint32_t i : paths_.Through(hypothesis.component))
+    if (levels_.Has(i) && levels_.Unexplained(i) > levels_.BadMin(i) &&
+        scorer_.Explains(hypothesis, i))
+      explained.push_back(i);
+  const SlowPeriods::Explanation slow =
+      slow_periods_->Explain(hypothesis.component, explained, levels_,
+                             {.log_prior = scorer_.LogPrior(hypothesis.component),
+                              .against_chance = hypothesis.fit.against_chance,
+                              .transient = scorer_.transient()});
+  return slow.log_odds > 0 && slow.since >= slow.pairs;
+}
+
 void SearchRun::AddDeadPorts(std::vector<Component>& suspicious) {
   if (levels_.channel() != Channel::kLoss) return;
   std::set<Component> dead;
@@ -264,36 +283,61 @@ Candidate SearchRun::CandidateOf(const std::vector<Hypothesis>& directions, doub
   return {chosen, probability, 1 / all};
 }
 
-std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
-  Fault fault{.channel = levels_.channel()};
-  const Scores scores = Alternatives(index, fault.observations);
+std::optional<double> SearchRun::OddsOfOthers(const Hypothesis& chosen, const Scores& scores,
+                                              Fault& fault) const {
   double top = -1e18;
   double against_chance = 0;
   for (const auto& [component, directions] : scores) {
     if (Best(directions).fit.score > top) against_chance = AgainstChance(directions);
     top = std::max(top, Best(directions).fit.score);
   }
-  double sum = std::exp(-against_chance) + OddsOfOtherExtent(chosen_[index], top);
-  if (const auto split = as_uplinks_.find(chosen_[index].component); split != as_uplinks_.end())
+  double sum = std::exp(-against_chance) + OddsOfOtherExtent(chosen, top);
+  if (const auto split = as_uplinks_.find(chosen.component); split != as_uplinks_.end())
     sum += std::exp(split->second);
-  if (MayShareItsPaths(chosen_[index]))
-    sum += std::exp(LogOddsOfSharedPaths(paths_, levels_, chosen_[index], chosen_));
+  if (MayShareItsPaths(chosen))
+    sum += std::exp(LogOddsOfSharedPaths(paths_, levels_, chosen, chosen_));
+  const SlowPeriods::Explanation slow =
+      slow_periods_->Explain(chosen.component, fault.observations, levels_,
+                             {.log_prior = scorer_.LogPrior(chosen.component),
+                              .against_chance = against_chance,
+                              .transient = scorer_.transient()});
+  const double odds = std::exp(slow.log_odds);
+  const double share = odds / (1 + sum + odds);
+  if (share > kSlowPeriodMin) fault.slow_periods = slow.periods;
+  fault.slow_until_s = slow.last_s + kSlowPeriodMaxS;
+  if (share > kSlowPeriodLikely && slow.since >= slow.pairs) return std::nullopt;
+  return sum + odds;
+}
+
+std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
+  Fault fault{.channel = levels_.channel()};
+  const Scores scores = Alternatives(index, fault.observations);
+  SetPeriod(paths_, fault);
+  const std::optional<double> others = OddsOfOthers(chosen_[index], scores, fault);
+  double top = -1e18;
+  for (const auto& [component, directions] : scores)
+    top = std::max(top, Best(directions).fit.score);
   for (const auto& [component, directions] : scores) {
     double all = 0;
     for (const Hypothesis& direction : directions) all += std::exp(direction.fit.score - top);
     fault.candidates.push_back(CandidateOf(directions, all));
   }
   AddSharedCauses(chosen_[index].component, fault.candidates);
-  for (const Candidate& candidate : fault.candidates) sum += candidate.probability;
   RecomputeLevels(paths_.Through(chosen_[index].component), chosen_.size());
-  if (!IsLargeEnough(paths_, fault)) return std::nullopt;
+  if (!others || !IsLargeEnough(paths_, fault)) return std::nullopt;
+  double sum = *others;
+  for (const Candidate& candidate : fault.candidates) sum += candidate.probability;
   for (Candidate& candidate : fault.candidates) candidate.probability /= sum;
   std::stable_sort(fault.candidates.begin(), fault.candidates.end(),
                    [](const auto& a, const auto& b) { return a.probability > b.probability; });
+  // What a slow period explains better stays open until it is over.
+  const std::vector<Candidate> likeliest(
+      fault.candidates.begin(),
+      fault.candidates.begin() + (fault.slow_periods > 0 && !fault.candidates.empty() ? 1 : 0));
   std::erase_if(fault.candidates, [](const Candidate& one) { return one.probability < kShownMin; });
+  if (fault.candidates.empty()) fault.candidates = likeliest;
   if (fault.candidates.size() > kCandidatesMax) fault.candidates.resize(kCandidatesMax);
   if (fault.candidates.empty()) return std::nullopt;
-  SetPeriod(paths_, fault);
   Decide(paths_, levels_, scorer_, fault);
   return fault;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/blame/search.h"
+#include "daemon/blame/slow_periods.h"
 
 namespace fabric::blame {
 
@@ -81,6 +82,12 @@ class SearchRun {
   bool MayShareItsPaths(const Hypothesis& hypothesis) const;
   bool IsChosen(const Component& component) const;
   void AddDeadPorts(std::vector<Component>& suspicious);
+  // The likely cause is a slow period that is over, and later probes of the component are good.
+  bool WasSlowPeriod(const Hypothesis& hypothesis) const;
+  // Odds to the best of `scores` of causes that are no candidate: chance, slow periods and others.
+  // Absent: the likely cause is a slow period that is over.
+  std::optional<double> OddsOfOthers(const Hypothesis& chosen, const Scores& scores,
+                                     Fault& fault) const;
   Candidate CandidateOf(const std::vector<Hypothesis>& directions, double probability);
   std::optional<Fault> FaultOf(std::size_t index);
 
@@ -93,6 +100,7 @@ class SearchRun {
   std::map<Component, double> as_uplinks_;  // Log odds of several uplinks to a spine
   std::map<Component, std::vector<SharedCause>> shared_causes_;  // By chosen uplink
   std::vector<Component> changed_;                               // Scratch memory
+  std::optional<SlowPeriods> slow_periods_;                      // After Choose()
 };
 
 }  // namespace fabric::blame

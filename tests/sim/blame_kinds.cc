@@ -275,6 +275,13 @@ void PlantCongestion(Clos& clos, Random& random) {
             .present = static_cast<std::uint32_t>(1 + random.Below(period - 1))});
 }
 
+// The machine of all guests does something else.
+void PlantSlowSeconds(Clos& clos, Random& random) {
+  clos.noise.slow_from_s = random.Between(0, 4);
+  clos.noise.slow_to_s = clos.noise.slow_from_s + random.Between(1, 2);
+  clos.noise.slow_flows = random.Between(0.1, 0.8);
+}
+
 constexpr Kind kKinds[] = {
     {"healthy", PlantNothing},
     {"healthy_cables_swapped", SwapCables, false, true},
@@ -325,6 +332,18 @@ constexpr Kind kKinds[] = {
     {.name = "port_half_lag", .plant = PlantHalfLag, .may_stay_open = true},
     {.name = "pair_dead", .plant = PlantNothing, .of_planned_pair = true},
     {"two_ports_and_a_host", PlantSeveral, true},
+    {"healthy_slow_seconds", PlantSlowSeconds},
+    {.name = "healthy_slow_seconds_one_by_one", .plant = PlantSlowSeconds, .one_by_one = true},
+    {.name = "port_dead_one_by_one", .plant = PlantPortDead, .one_by_one = true},
+    {.name = "uplink_lossy_one_by_one",
+     .plant = PlantUplinkLossy,
+     .needs_leaves = true,
+     .one_by_one = true},
+    {.name = "uplink_late_one_by_one",
+     .plant = PlantUplinkLate,
+     .needs_leaves = true,
+     .may_stay_open = true,
+     .one_by_one = true},
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
-#include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "daemon/control/campaigns/result_analyzer.h"
@@ -220,12 +220,70 @@ std::string Reliability::Text() const {
 
 using FloatSeconds = std::chrono::duration<double>;
 
+namespace {
+
+// The rounds of a campaign and their times.
+class Rounds {
+ public:
+  Rounds(std::span<const std::vector<plan::PairTask>> planned, const blame::Fabric& fabric,
+         bool one_by_one)
+      : planned_(planned), fabric_(fabric), one_by_one_(one_by_one) {}
+
+  bool done() const { return planned_.empty() && waiting_.empty(); }
+  // A judgement is due: nothing of the last one waits.
+  bool complete() const { return waiting_.empty(); }
+  std::uint32_t round() const { return round_; }
+
+  // Probes the next round. What `assessment` asks for is a round of its own, as in the controller.
+  google::protobuf::RepeatedPtrField<v1::PairResult> Next(const blame::Assessment& assessment,
+                                                          Clos& clos) {
+    if (waiting_.empty()) Fill(assessment);
+    google::protobuf::RepeatedPtrField<v1::PairResult> results;
+    ++round_;
+    clos.SetTime(now_s_);
+    now_s_ += one_by_one_ ? kShortRound_s : kRound_s;
+    const std::size_t count = one_by_one_ ? 1 : waiting_.size();
+    for (std::size_t i = 0; i < count; ++i)
+      clos.Probe(waiting_[i].first, waiting_[i].second, round_, results);
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<long>(count));
+    return results;
+  }
+
+ private:
+  static constexpr double kRound_s = 1;
+  static constexpr double kShortRound_s = 0.35;
+
+  void Fill(const blame::Assessment& assessment) {
+    if (!assessment.next.empty() && !assessment.next_already_tried &&
+        deciding_ < kDecidingRoundsMax) {
+      ++deciding_;
+      now_s_ += assessment.wait_s;
+      for (const blame::ProbeRequest& wanted : assessment.next)
+        waiting_.emplace_back(ToProbePort(fabric_.endpoints[wanted.from]),
+                              ToProbePort(fabric_.endpoints[wanted.to]));
+      return;
+    }
+    for (const plan::PairTask& task : planned_.front()) waiting_.emplace_back(task.from, task.to);
+    planned_ = planned_.subspan(1);
+  }
+
+  std::span<const std::vector<plan::PairTask>> planned_;
+  const blame::Fabric& fabric_;
+  const bool one_by_one_;
+  std::vector<std::pair<v1::ProbePort, v1::ProbePort>> waiting_;
+  double now_s_ = kCampaignStart_s;
+  std::uint32_t round_ = 0;
+  std::uint32_t deciding_ = 0;
+};
+
+}  // namespace
+
 Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   Random random(run.seed);
   Clos clos(stage.shape(), random.Next());
   kind.plant(clos, random);
-  const auto rounds = stage.rounds(run.seed);
-  if (kind.of_planned_pair) PlantPair(rounds, clos, random);
+  const auto planned = stage.rounds(run.seed);
+  if (kind.of_planned_pair) PlantPair(planned, clos, random);
   const blame::Fabric swapped = clos.swapped() ? FabricOf(clos) : blame::Fabric();
   const blame::Fabric& fabric = clos.swapped() ? swapped : stage.fabric();
   control::ResultAnalyzer judgement(fabric);
@@ -234,33 +292,21 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   std::uint32_t named_at = 0;
   blame::Assessment assessment;
   FloatSeconds stand(0);
-  std::uint32_t round = 0;
-  std::uint32_t deciding = 0;
-  for (auto planned = rounds.begin(); planned != rounds.end();) {
-    if (round == run.rounds_max || assessment.decided) break;
-    ++round;
-    google::protobuf::RepeatedPtrField<v1::PairResult> results;
-    // What would decide is a round of its own, as in the controller.
-    if (!assessment.next.empty() && !assessment.next_already_tried &&
-        deciding < kDecidingRoundsMax) {
-      ++deciding;
-      for (const blame::ProbeRequest& wanted : assessment.next)
-        clos.Probe(ToProbePort(fabric.endpoints[wanted.from]),
-                   ToProbePort(fabric.endpoints[wanted.to]), round, results);
-    } else {
-      for (const plan::PairTask& task : *planned) clos.Probe(task.from, task.to, round, results);
-      ++planned;
-    }
-    for (v1::PairResult& result : results) judgement.Add(std::move(result));
+  Rounds rounds(planned, fabric, kind.one_by_one);
+  std::uint32_t judged = 0;
+  while (!rounds.done() && judged < run.rounds_max && !assessment.decided) {
+    for (v1::PairResult& result : rounds.Next(assessment, clos)) judgement.Add(std::move(result));
     const auto start = std::chrono::steady_clock::now();
     judgement.EndRound();
+    if (!rounds.complete()) continue;
+    ++judged;
     assessment = judgement.Assess(usable, {}, {});
     stand = std::max(stand, FloatSeconds(std::chrono::steady_clock::now() - start));
     if (named_at == 0 && Score(clos, assessment.report).named == clos.faults().size())
-      named_at = round;
+      named_at = rounds.round();
   }
   Outcome outcome = Score(clos, assessment.report);
-  outcome.rounds = round;
+  outcome.rounds = rounds.round();
   outcome.decided = assessment.decided;
   outcome.stand_max_s = stand.count();
   outcome.named_at = outcome.named == outcome.faults ? named_at : 0;

@@ -41,6 +41,8 @@ struct Kind {
   bool needs_leaves = false;
   bool of_planned_pair = false;  // A pair of the first rounds is dead.
   bool may_stay_open = false;    // Not every fault of the kind can be located.
+  // Short rounds of one pair each, as a campaign with few pairs at once.
+  bool one_by_one = false;
 };
 
 std::span<const Kind> Kinds();  // The healthy ones are those that plant no fault.

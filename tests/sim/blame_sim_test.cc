@@ -82,6 +82,21 @@ TEST(BlameSim, CongestionThatComesAndGoesAccusesNoOtherPart) {
   EXPECT_LE(reliability.Brier(), 0.005) << reliability.Text();
 }
 
+// All machines are slow for one to two seconds: the pairs of that time share a part by chance.
+TEST(BlameSim, SlowSecondsOfAllMachinesAccuseNoPart) {
+  constexpr std::uint64_t kSeeds = 60;
+  const Stage stage({.name = "9x2", .nodes = 9, .rails = 2, .ports_per_leaf = 3, .spines = 4});
+  for (const char* const name : {"healthy_slow_seconds", "healthy_slow_seconds_one_by_one"}) {
+    std::uint32_t open = 0;
+    for (std::uint64_t seed = 10001; seed <= 10000 + kSeeds; ++seed) {
+      const Outcome outcome = Play(stage, Named(name), {.seed = seed});
+      EXPECT_EQ(outcome.suspects, 0U) << name << " seed " << seed << "\n" << outcome.text;
+      open += outcome.decided ? 0 : 1;
+    }
+    EXPECT_LE(open, kSeeds / 20) << name;
+  }
+}
+
 // Nine nodes under three leaves: few paths distinguish the suspects. An accusation is right, or the
 // result is undecided.
 TEST(BlameSim, SaysUndecidedWhereASmallFabricCannotShowTheCause) {

@@ -1,6 +1,7 @@
 #include "tests/sim/clos.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "tests/testing/nodes.h"
@@ -14,6 +15,13 @@ constexpr double kRoundTripUs = 5;
 constexpr double kRateBps = 380e9;
 // What a lost packet costs an RC queue pair that goes back to it.
 constexpr double kPacketsResent = 300;
+
+google::protobuf::Timestamp ToProto(double time_s) {
+  google::protobuf::Timestamp time;
+  time.set_seconds(static_cast<std::int64_t>(time_s));
+  time.set_nanos(static_cast<std::int32_t>((time_s - std::floor(time_s)) * 1e9));
+  return time;
+}
 
 Port PortOfProbe(const v1::ProbePort& port) {
   return {static_cast<std::uint32_t>(std::stoul(port.node().substr(1))) - 1, port.rail()};
@@ -161,6 +169,14 @@ std::optional<std::uint32_t> Clos::Lost(const Port& from, const Port& to) const 
   return std::nullopt;
 }
 
+// A flow is late, and one of three late ones loses packets.
+void Clos::SlowFlow(v1::FlowSummary& flow) {
+  if (!random_.Chance(noise.slow_flows)) return;
+  if (flow.has_median_us()) flow.set_median_us(flow.median_us() * random_.LogBetween(2, 10));
+  if (!tells_ways && random_.Chance(0.33))
+    flow.set_lost(std::max(flow.lost(), random_.Binomial(kPingsPerLabel, 0.05)));
+}
+
 v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round) {
   v1::ProbeResult result;
   result.set_status(v1::PROBE_STATUS_OK);
@@ -194,9 +210,10 @@ v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round
     const double jitter = std::exp(noise.latency_jitter * random_.Normal());
     const double median = kRoundTripUs * jitter * stall * load * (there.latency + back.latency) / 2;
     if (lost < kPingsPerLabel) flow.set_median_us(median);
-    sum += median;
+    if (IsSlow()) SlowFlow(flow);
+    sum += flow.has_median_us() ? flow.median_us() : median;
     ping.set_sent(ping.sent() + kPingsPerLabel);
-    ping.set_lost(ping.lost() + lost);
+    ping.set_lost(ping.lost() + flow.lost());
   }
   ping.set_answered(ping.sent() - ping.lost());
   if (ping.answered() > 0) ping.mutable_network_round_trip()->set_median_us(sum / kLabels);
@@ -234,6 +251,7 @@ v1::ProbeResult Clos::Bandwidth(const Port& from, const Port& to, std::uint32_t 
   double stall = (stalls ? random_.Between(0.3, 0.95) : 1) / LoadOf(from, to, round);
   if (noise.collision > 0 && LeafOf(from) != LeafOf(to) && random_.Chance(noise.collision))
     stall /= static_cast<double>(2 + random_.Below(2));
+  if (IsSlow() && random_.Chance(noise.slow_flows)) stall /= random_.Between(1.5, 4);
   if (noise.scatter > 0) stall *= std::exp(noise.scatter * random_.Normal());
   const auto speed = [&](const Way& way) {
     const double jitter = 1 - std::abs(noise.speed_jitter * random_.Normal());
@@ -253,6 +271,7 @@ void Clos::Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32
   for (const bool ping : {true, false}) {
     v1::PairResult& result = *out.Add();
     result.set_round(round);
+    *result.mutable_started_at() = ToProto(now_s_);
     *result.mutable_from() = from;
     *result.mutable_to() = to;
     if (ping)

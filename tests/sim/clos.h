@@ -13,6 +13,8 @@
 
 namespace fabric::sim {
 
+constexpr double kCampaignStart_s = 1e9;
+
 struct Shape {
   std::string name;
   std::uint32_t nodes = 64;
@@ -70,6 +72,11 @@ struct Noise {
   double controller_late = 0;
   double collision = 0;  // Of a pair across leaves in a round, that it shares its path with others
   double scatter = 0;    // Of the logarithm of a pair's speed: machines that share their processors
+  // In this time of the campaign all machines are slow: each flow is late with this probability,
+  // and some lose.
+  double slow_from_s = 0;
+  double slow_to_s = 0;
+  double slow_flows = 0;
 };
 
 class Clos {
@@ -94,6 +101,8 @@ class Clos {
   // A ping with several flow labels and a bandwidth both ways.
   void Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t round,
              google::protobuf::RepeatedPtrField<v1::PairResult>& out);
+  // Time of the probes from now on.
+  void SetTime(double now_s) { now_s_ = now_s; }
   // Class of the packets from now on.
   void SetTrafficClass(std::uint32_t traffic_class) { traffic_class_ = traffic_class; }
   // `count` pings over one flow.
@@ -120,6 +129,11 @@ class Clos {
   bool Hits(const Fault& fault, const Port& from, const Port& to, std::uint32_t label) const;
   bool Stalls(std::uint32_t node, std::uint32_t round) const;
   double LoadOf(const Port& from, const Port& to, std::uint32_t round) const;
+  bool IsSlow() const {
+    const double since_s = now_s_ - kCampaignStart_s;
+    return since_s >= noise.slow_from_s && since_s < noise.slow_to_s;
+  }
+  void SlowFlow(v1::FlowSummary& flow);
   // Returns whether one of the hosts is paused during the probe.
   bool Freeze(const Port& from, const Port& to, bool ping, v1::ProbeResult& result);
   std::optional<std::uint32_t> Lost(const Port& from, const Port& to) const;
@@ -130,6 +144,7 @@ class Clos {
   Random random_;
   std::uint64_t hash_;
   std::uint32_t traffic_class_ = 0;
+  double now_s_ = kCampaignStart_s;
   std::vector<Fault> faults_;
   std::vector<std::pair<Port, Port>> swapped_;
 };
