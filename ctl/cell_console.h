@@ -1,5 +1,5 @@
-// What a command prints about one of several controllers (--context all): errors name the context,
-// and with -o json everything is a part of one document. Nothing is printed before Print().
+// Cell console: output of a command for one of several controllers (--context all). Errors name the
+// context; with -o json, everything is a part of one document. Prints nothing before Print().
 #pragma once
 
 #include <string>

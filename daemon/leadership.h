@@ -1,5 +1,6 @@
-// Whether this controller leads, when several share a state in PostgreSQL. A thread takes the lease
-// when it is free and renews it (daemon/store/postgres/lease.h). Thread-safe.
+// Leadership: decides whether this controller leads, when several share a state in PostgreSQL. A
+// thread takes the lease when it is free, and renews it (daemon/store/postgres/lease.h).
+// Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The parts of Advise(): each looks at one group of variables.
+// NCCL advice: the functions that Advise() consists of, one for each group of variables.
 #pragma once
 
 #include <string>

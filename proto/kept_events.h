@@ -1,7 +1,7 @@
-// Metadata entry of WatchEvents over gRPC. With it in the request, the stream ends with OK after
-// the newest event that the controller keeps. The initial metadata of the answer repeats the entry,
-// also if the call fails; a controller that does not know it sends none, and its stream does not
-// end.
+// kept: metadata entry of WatchEvents over gRPC. If the request has it, the stream ends with OK
+// after the newest event that the controller keeps. The initial metadata of the answer repeats the
+// entry, also if the call fails. A controller that does not know the entry does not repeat it, and
+// its stream does not end.
 #pragma once
 
 namespace fabric {

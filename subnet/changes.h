@@ -1,5 +1,5 @@
-// What differs between two readings of one subnet: cables, routes, the master and error counters.
-// Pure.
+// Subnet changes: differences between two readings of one subnet in cables, routes, the master and
+// error counters. Pure.
 #pragma once
 
 #include <cstddef>

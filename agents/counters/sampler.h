@@ -1,5 +1,5 @@
-// Counter sampler: reads the counters that an inspection has found, which also decided whether they
-// may be read, again and again.
+// Counter sampler: repeatedly reads the counters that an inspection found. The inspection also
+// decides which of them may be read.
 #pragma once
 
 #include <memory>

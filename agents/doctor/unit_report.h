@@ -1,5 +1,5 @@
-// What the doctor of a service found when the service started: a file in its runtime directory,
-// for `doctor --unit`. A shell has other permissions than the service.
+// Unit report: result of the doctor at the start of a service, a file in its runtime directory for
+// `doctor --unit`. A shell has other permissions than the service.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What the kernel permits this process to do, tried without side effects: device files are opened
-// for reading and closed again.
+// Privileges of this process. Each is tried without side effects: device files are opened for
+// reading and closed again.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How long a thread of this process has been blocked in one step of its work.
+// Thread times: how long a thread of this process has been blocked in one step of its work.
 //
 // Source: /proc/self/task/TID/schedstat, kernel Documentation/scheduler/sched-stats.rst, and the
 // state in /proc/self/task/TID/stat, proc(5). The kernel adds a wait for a processor to schedstat

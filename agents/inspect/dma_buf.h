@@ -1,4 +1,4 @@
-// Whether GPU memory can be registered with RDMA devices as a dma-buf. Pure.
+// dma-buf support: decides whether RDMA devices can register GPU memory as a dma-buf. Pure.
 //
 // Requires RDMA core support in the kernel (5.12), a GPU driver that exports dma-bufs (NVIDIA's
 // open kernel module; amdgpu), and an RDMA driver that registers them: drivers/infiniband/hw/*,

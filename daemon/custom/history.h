@@ -1,5 +1,5 @@
-// How long the check of a rule with `for` has been false, by subject. Takes one judgement after the
-// other; times are those of the snapshots. A value; not thread-safe.
+// Check history: how long the check of a rule with `for` has been false, by subject. Takes one
+// judgement after the other; times are those of the snapshots. A value; not thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Readings of fields that no rule compares, or not in all cases.
+// Profile readings: values of fields that rules do not compare, or compare only in some cases.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What probes of one class of traffic have shown of each port: enough to call a located fault
-// resolved. Pure.
+// Probe coverage: decides whether the probes of one class of traffic have shown enough of each port
+// to resolve a located fault. Pure.
 #pragma once
 
 #include <cstdint>

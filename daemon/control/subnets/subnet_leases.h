@@ -1,4 +1,5 @@
-// Which ports read InfiniBand subnets. Each subnet has one lease; its holder is one port of a node.
+// Subnet leases: select the ports that read InfiniBand subnets. Each subnet has one lease; the
+// holder of the lease is one port of a node.
 //
 //   active port in no known subnet --> FIRST --snapshot--> READ <--snapshot--+
 //                                        |                  |                |

@@ -1,5 +1,5 @@
-// What the verdicts cover: rules that judged, reasons of UNKNOWN, missing expectations. Part of the
-// engine, which keeps it up to date with each node: nothing is judged again to answer.
+// Coverage of the verdicts: rules that judged, reasons of UNKNOWN, missing expectations. The engine
+// updates it with each node, so that an answer judges nothing again.
 #pragma once
 
 #include <array>

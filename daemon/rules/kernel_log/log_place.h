@@ -1,4 +1,4 @@
-// What a line of the kernel log names: a card, a GPU, a bridge, a port.
+// Log place: the card, GPU, bridge or port that a line of the kernel log names.
 #pragma once
 
 #include <string>
