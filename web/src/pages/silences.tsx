@@ -85,7 +85,7 @@ function StartForm({ author, node, reload }: { author: string; node: string; rel
     const maintenance = data.get("maintenance") === "on";
     if (of === "" && rule === "") throw new Error("expected a node or a rule, saw neither");
     if (maintenance && rule !== "")
-      throw new Error("Maintenance is of a node: expected no rule, saw one");
+      throw new Error("Maintenance applies to a node: remove the rule");
     await post("/v1/silences", {
       silence: { node: of, rule, author, reason: text(data, "reason"), maintenance },
       duration_seconds,
