@@ -88,12 +88,12 @@ constexpr Option kSettings[] = {
      .value = "SOCKET",
      .doc = "Socket of the kubelet's pod resources API, often "
             "/var/lib/kubelet/pod-resources/kubelet.sock: which pod holds which devices. Default: "
-            "not asked."},
+            "not used."},
     {.name = "cri-socket",
      .type = OptionType::kPath,
      .value = "SOCKET",
      .doc = "Socket of the container runtime, often /run/containerd/containerd.sock: names of the "
-            "pods whose processes use RDMA. Default: not asked. Whoever may use this socket can "
+            "pods whose processes use RDMA. Default: not used. Whoever may use this socket can "
             "start containers; the agent only lists pods."},
     kLogLevelSetting,
     kLogFormatSetting,

@@ -333,7 +333,7 @@ Status CheckSnapshot(const Command& command, const Arguments& arguments) {
         Format("--snapshot: expected a command that asks a controller, saw '{}'", command.path)};
   if (command.path == "top")
     return {Code::kInvalidArgument,
-            "--snapshot: 'top' compares two samples of a controller, and files have one"};
+            "--snapshot: 'top' needs two samples of a controller; a file has one"};
   for (const std::string_view other : {"controller", "context", "wait"})
     if (arguments.Given(other))
       return {Code::kInvalidArgument, Format("expected --snapshot or --{}, saw both", other)};

@@ -76,8 +76,9 @@ Status Leadership::Refusal() const {
   const MutexLock lock(mutex_);
   if (!failure_.ok())
     return {Code::kUnavailable,
-            Format("{}, and cannot ask who does: {}", kNotLeading, failure_.message())};
-  if (term_ && !lost_) return {Code::kUnavailable, Format("{} yet, but is about to", kNotLeading)};
+            Format("{}; the leader is unknown: {}", kNotLeading, failure_.message())};
+  if (term_ && !lost_)
+    return {Code::kUnavailable, Format("{} yet; it becomes the leader soon", kNotLeading)};
   if (leader_.address.empty())
     return {Code::kUnavailable, Format("{}: no controller leads yet", kNotLeading)};
   return {Code::kUnavailable, Format("{}: the leader is {}", kNotLeading, leader_.address)};

@@ -190,7 +190,7 @@ Status RestoreBeside(const Settings& settings, std::string_view suffix, const st
   if (restored)
     std::printf("%s restored from %s\n", path.c_str(), backup.c_str());
   else if (std::filesystem::exists(path))
-    std::printf("%s stays: it has %s since the backup\n", path.c_str(), what);
+    std::printf("%s is kept: it also contains %s recorded since the backup\n", path.c_str(), what);
   else
     std::printf("%s is not in the backup\n", path.c_str());
   return {};
@@ -207,10 +207,10 @@ Status RestoreState(const Settings& settings, WallTime now) {
   std::printf("%s restored from %s\n", path.c_str(), settings.Text("restore").c_str());
   if (!previous.empty()) std::printf("The previous file is %s\n", previous.c_str());
   RETURN_IF_ERROR(
-      RestoreBeside(settings, store::kAuditSuffix, AuditPath(settings), "the audit entries"));
+      RestoreBeside(settings, store::kAuditSuffix, AuditPath(settings), "audit entries"));
   if (settings.Has("join-ca"))
-    RETURN_IF_ERROR(RestoreBeside(settings, store::kJoinSuffix, RegistryPath(settings),
-                                  "the uses of join tokens"));
+    RETURN_IF_ERROR(
+        RestoreBeside(settings, store::kJoinSuffix, RegistryPath(settings), "uses of join tokens"));
   std::printf(
       "If the signing key was lost too, restore it from its own backup. Then start fabricd.\n");
   return {};

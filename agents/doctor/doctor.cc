@@ -264,14 +264,14 @@ Feature JudgeSocket(const Status& status, const Grant& file) {
 Feature DevicesOfPods(const Machine& machine) {
   const host::Pods* const pods = machine.host.pods;
   if (pods == nullptr || pods->sockets().kubelet.empty())
-    return NotNeeded("not asked: kubelet-pod-resources is not set");
+    return NotNeeded("not checked: kubelet-pod-resources is not set");
   return JudgeSocket(pods->OfKubelet().status(), kKubeletFile);
 }
 
 Feature NamesOfPods(const Machine& machine) {
   const host::Pods* const pods = machine.host.pods;
   if (pods == nullptr || pods->sockets().runtime.empty())
-    return NotNeeded("not asked: cri-socket is not set");
+    return NotNeeded("not checked: cri-socket is not set");
   return JudgeSocket(pods->OfRuntime().status(), kRuntimeFile);
 }
 

@@ -247,7 +247,7 @@ class LiveEthtool final : public Ethtool {
     return {};
   }
 
-  // How many there are, when that is some and not too many.
+  // Number of statistics; an error if there are none or more than kCountersMax.
   Result<std::uint32_t> CheckedCount(const std::string& netdev) const {
     ASSIGN_OR_RETURN(const std::uint32_t count, CountStatistics(netdev));
     if (count == 0)

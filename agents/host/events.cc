@@ -118,7 +118,8 @@ class SocketEvents final : public Events {
     return events;
   }
 
-  // Empty when there is none. With `lost_` set something else than a datagram tells of events.
+  // The next datagram; empty when there is none. Sets `lost_`, and returns one byte, if the
+  // kernel dropped events or the datagram is longer than the buffer.
   Result<Bytes> Receive(const EventSource& source) {
     lost_ = false;
     for (;;) {

@@ -75,8 +75,8 @@ void ReadVlan(const Host& host, const Attributes& files, const std::vector<VlanL
     const Result<std::string> uevent = files.dir().Text("uevent");
     if (uevent.ok() && UeventValue(*uevent, "DEVTYPE") == "vlan")
       files.Gap("uevent", Status(Code::kNotFound,
-                                 "a VLAN of unknown id: neither rtnetlink nor "
-                                 "proc/net/vlan/config has it"));
+                                 "unknown VLAN id: not in rtnetlink or "
+                                 "proc/net/vlan/config"));
     return;
   }
   netdev.mutable_vlan()->set_id(vlan->id);

@@ -47,7 +47,7 @@ Need KernelNeed(const DmaBufFacts& facts) {
   if (facts.kernel_release.find(".el") != std::string::npos)
     return {
         .met = {},
-        .words = Format("kernel {} is a distribution's with newer parts", facts.kernel_release)};
+        .words = Format("kernel {} is a distribution kernel with backports", facts.kernel_release)};
   return {.met = false, .words = Format("kernel {} is older than 5.12", facts.kernel_release)};
 }
 

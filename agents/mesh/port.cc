@@ -162,7 +162,7 @@ void Port::RemovePaths(const std::vector<std::uint32_t>& paths) {
 
 void Port::Retire() {
   retired_ = true;
-  Close(Status(Code::kUnavailable, "not part of the mesh any more"));
+  Close(Status(Code::kUnavailable, "no longer part of the mesh"));
 }
 
 void Port::Close(const Status& why) {

@@ -12,7 +12,7 @@ void AddCounter(const Labels& labels, bool of_port, const v1::Counter& counter,
   with_name.push_back({"counter", counter.name()});
   if (counter.saturated() && of_port)
     out.Gauge("fabric_port_register_saturated",
-              "1 when the register is at its maximum and does not count any more.", with_name, 1);
+              "1 when the register is at its maximum and has stopped counting.", with_name, 1);
   const auto metric = MetricOf(counter, of_port);
   if (!metric)
     return out.Untyped(of_port ? "fabric_port_driver_statistic" : "fabric_netdev_driver_statistic",

@@ -61,7 +61,7 @@ void InitiatePathMtu(ProbeRun& run, v1::ProbeResult& result) {
     if (status.ok())
       result.set_path_mtu_bytes(StepBytes(step));
     else
-      status = status.In(Format("a packet of {} bytes, of up to {}", StepBytes(step), wanted));
+      status = status.In(Format("at packet size {} bytes (maximum {})", StepBytes(step), wanted));
   }
   Conclude(status, result);
 }

@@ -265,7 +265,8 @@ void RespondUdPing(ProbeRun& run, v1::ProbeResult& result) {
 
 extern const ProbeKind ud_ping = {
     .name = "ud_ping",
-    .doc = "Round trip and loss of datagrams, the network's apart from the hosts'.",
+    .doc =
+        "Round-trip time and loss of datagrams; time in the network and in the hosts is separate.",
     .check = CheckUdPing,
     .needs = NeedsUdPing,
     .initiate = InitiateUdPing,

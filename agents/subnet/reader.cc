@@ -338,7 +338,7 @@ void SubnetReader::OnManager(const Order& order, const MadData& data) {
 
 void SubnetReader::OnFailure(const Done& done) {
   const Order& order = done.order;
-  if (Contradicts(order)) contradiction_ = "a device does not answer any more";
+  if (Contradicts(order)) contradiction_ = "a device no longer answers";
   if (order.beyond) {
     v1::SubnetSilence& silence = *made_.add_silent();
     silence.set_node(order.at.node);

@@ -154,7 +154,7 @@ void SubnetReader::CompareWithKnown(const subnet::NodeInfo& info, std::uint32_t 
   v1::SubnetNode& node = *made_.mutable_nodes(static_cast<int>(index));
   if (IsSwitch(node) != (info.type == subnet::NodeType::kSwitch) ||
       node.port_count() != info.ports || gone_[index])
-    contradiction_ = "a device is another one than before";
+    contradiction_ = "a different device is at this address";
   node.set_system_guid(info.system_guid);
   node.set_device_id(info.device_id);
   node.set_vendor_id(info.vendor_id);

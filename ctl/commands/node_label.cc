@@ -100,8 +100,8 @@ extern const Command node_label = {
         "with the node. Keys and values have at most 63 letters, digits, '-', '_', '.', and keys "
         "also '/'; a node has at most 32. Selectors of labels name nodes in --nodes and --node: "
         "KEY=VALUE, KEY!=VALUE, KEY and !KEY, separated by commas, all of which must hold. In bash "
-        "put '!' in single quotes. Roles for a part of the fabric can be for labels too; to change "
-        "labels, a role for the whole fabric is required.",
+        "put '!' in single quotes. A role can be limited to nodes with labels; to change labels, "
+        "a role for the whole fabric is required.",
     .example =
         "fabricctl node label n2 pool=h100 rack=r12\n"
         "fabricctl node label --nodes gpu[001-016] pool=h100 spare-\n"

@@ -110,12 +110,13 @@ Result<RateHistory> ReadRates(Client& client, const std::string& node, const Por
   auto history = client.Call<v1::CounterHistory>(request);
   if (history.ok()) {
     std::string reason = history->reason();
-    if (history->ports().empty() && reason.empty()) reason = "no window of 30 s has ended";
+    if (history->ports().empty() && reason.empty()) reason = "no 30 s window is complete yet";
     return RateHistory{*std::move(history), std::move(reason)};
   }
   const Code code = history.status().code();
   if (code != Code::kNotFound && code != Code::kUnimplemented) return history.status();
-  return RateHistory{{}, code == Code::kNotFound ? "no window of 30 s has ended" : "no controller"};
+  return RateHistory{{},
+                     code == Code::kNotFound ? "no 30 s window is complete yet" : "no controller"};
 }
 
 std::string PerSecondCell(std::optional<double> rate) {

@@ -211,9 +211,9 @@ void AddLosses(const Observation& base, const v1::FlowSummary& flow,
   there.attempts = flow.sent();
   there.failures = std::min(flow.lost(), flow.sent());
   if (there.attempts == 0) return;
-  const bool told = flow.has_lost_out() && flow.has_lost_in() &&
-                    std::uint64_t{flow.lost_out()} + flow.lost_in() == there.failures;
-  if (!told) {
+  const bool reported = flow.has_lost_out() && flow.has_lost_in() &&
+                        std::uint64_t{flow.lost_out()} + flow.lost_in() == there.failures;
+  if (!reported) {
     out.push_back(there);
     return;
   }

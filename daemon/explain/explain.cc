@@ -95,7 +95,7 @@ Problem ProblemOf(const Match& match) {
   problem.status = StatusOf(match.fields);
   if (problem.status == nullptr) {
     problem.id = "completion_unknown";
-    problem.title = "completion with a status that verbs do not know";
+    problem.title = "completion with an unknown status";
     problem.meaning = "The line is garbled, or the library is newer than this program.";
     problem.causes = {kFirmware, kVersionsDiffer};
     return problem;

@@ -66,17 +66,18 @@ void AddressHints(const Context& context, Problem& problem) {
                  EvidenceAt(said.where, Format("NCCL {} uses GID index 0 by default", said.what))});
   }
   if (problem.subnets_differ) {
-    const auto& told = context.cross_nic ? context.cross_nic : context.pxn_disabled;
+    const auto& reported = context.cross_nic ? context.cross_nic : context.pxn_disabled;
     // A peer in another subnet is not a neighbor that could be silent.
     const auto may_be = [&](Cause cause) {
       return std::ranges::find(problem.causes, cause) != std::end(problem.causes);
     };
     const bool silent = may_be(kNeighbourSilent) && may_be(kCrossRail) && !may_be(kNoRoute);
-    problem.Add({kCrossRail, told || silent ? kStrong : kWeak, *problem.subnets_differ});
-    if (told)
-      problem.Add({kCrossRail, kWeak,
-                   EvidenceAt(told->where, context.cross_nic ? "NCCL_CROSS_NIC lets rails mix"
-                                                             : "NCCL_PXN_DISABLE lets rails mix")});
+    problem.Add({kCrossRail, reported || silent ? kStrong : kWeak, *problem.subnets_differ});
+    if (reported)
+      problem.Add(
+          {kCrossRail, kWeak,
+           EvidenceAt(reported->where, context.cross_nic ? "NCCL_CROSS_NIC lets rails mix"
+                                                         : "NCCL_PXN_DISABLE lets rails mix")});
   }
 }
 

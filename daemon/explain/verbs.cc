@@ -304,7 +304,7 @@ constexpr Message kVerbsMessages[] = {
      .needle = "Peer EFA addr",
      .pattern = R"(libfabric:.*\berr: \d+, message: (?:Invalid address|Unresponsive re\w+|)"
                 R"(Connection reset)\b.*Peer EFA addr)",
-     .title = "EFA: the peer does not answer any more",
+     .title = "EFA: the peer no longer answers",
      .meaning = "The process or the instance at the other end ended, or its queue pair failed.",
      .causes = {kPeerGone, kLinkUnstable, kFirewall}},
     {.id = "ofi_address",

@@ -201,7 +201,7 @@ std::optional<Value> ExpectedIommuType(const v1::Expectations& expect) {
   return expect.has_iommu_type() ? std::optional(Value{.text = expect.iommu_type()}) : std::nullopt;
 }
 
-// Only that users are unlimited can be meant: a limit is what nobody has set yet.
+// A profile can state only `unlimited`: a limit is the default of the distribution.
 std::optional<Value> Memlock(const Member& member) {
   const v1::HostFacts& host = member.snapshot().host();
   if (member.node->ports.empty() || !host.has_default_user_memlock()) return {};

@@ -339,7 +339,7 @@ def actions(scheduler):
             scheduler.revert(name, f"action {action['id']} is reverted")
             fcntl.flock(scheduler.lock, fcntl.LOCK_UN)
         elif state in ("REVERTING", "APPLIED") and not ours:
-            scheduler.actions.report(name, "reverted", "the node has no drain of fabricd any more")
+            scheduler.actions.report(name, "reverted", "the node no longer has a drain of fabricd")
     return 0
 
 

@@ -113,8 +113,8 @@ extern const Check subnet_routing_as_expected = {
     .title = "The forwarding tables are ones that the expected routing engine makes",
     .severity = v1::SEVERITY_WARNING,
     .why =
-        "A subnet manager that cannot use its routing engine takes another one, and says so in "
-        "its log only. Balance and freedom from deadlocks are then lost.",
+        "A subnet manager that cannot use its routing engine falls back to another one and "
+        "only logs it. Balance and freedom from deadlocks are then lost.",
     .judge = JudgeEngine};
 
 }  // namespace fabric::subnet

@@ -81,8 +81,8 @@ void JudgeEnabled(const CheckInput& input, Verdicts& out) {
   }
   if (ambiguous > 0)
     out.Unknown(
-        Format("speed of {} that can do FDR: QDR or FDR10, which PortInfo does not "
-               "distinguish; the output of ibnetdiscover does",
+        Format("speed of {} with FDR support: QDR or FDR10. PortInfo does not distinguish them; "
+               "add the output of ibnetdiscover",
                Plural(ambiguous, "cable")));
   if (unread > 0)
     out.Unknown(

@@ -181,8 +181,8 @@ void JudgePlan(const CheckInput& input, Verdicts& out) {
   ReportUnplanned(input, found, out);
   if (found.not_covered > 0)
     out.Unknown(
-        Format("{} cables are of kinds or nodes that {} does not contain, or between nodes "
-               "that share their names",
+        Format("{} cables are not compared: {} does not contain their kind or their nodes, or "
+               "several nodes have the same name",
                found.not_covered, input.plan->file));
 }
 

@@ -26,17 +26,17 @@ constexpr std::string_view kHead = R"(# Rules
 
 Generated from the rules' own text by `rules_reference`; do not edit.
 
-Every rule gives each thing that it applies to one of three verdicts: PASS, FAIL, or UNKNOWN when
-what it needs could not be read. Passes are counted; failures and unknowns become findings, each
-with what was expected, what was seen, where it was read and why that is expected. One fault gives
-one finding: a port that is down is judged by `port_active` alone.
+Every rule returns PASS, FAIL or UNKNOWN for each subject. UNKNOWN means that an input of the rule
+could not be read. Passes are counted; failures and unknowns become findings, each with the expected
+value, the seen value, the source, and why the value is expected. One fault gives one finding: only
+`port_active` judges a port that is down.
 
 `Fix` is the remedy in general terms. A finding has the commands with the names of its node and
 port. Each command states the node or switch to type it on; what it affects (port, NIC, node, switch
-port, switch, subnet, or nothing when it only reads); what it interrupts; whether it takes isolation
-between tenants away; whether it survives a reboot, and how to make it permanent; and how to undo
-it. `fabricctl finding show` prints all of them, `-o wide` the first command with what it affects.
-[REMEDIES.md](REMEDIES.md) lists these effects for each rule.
+port, switch, subnet, or nothing when it only reads); what it interrupts; whether it weakens
+isolation between tenants; whether it survives a reboot, and how to make it permanent; and how to
+undo it. `fabricctl finding show` prints all of them, `-o wide` the first command with what it
+affects. [REMEDIES.md](REMEDIES.md) lists these effects for each rule.
 
 )";
 

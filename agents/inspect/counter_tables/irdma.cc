@@ -7,7 +7,8 @@ namespace {
 constexpr std::string_view kIrdmaDrivers[] = {"ice", "i40e", "irdma", "i40iw", "idpf"};
 
 constexpr std::string_view kTcp = "iWARP only.";
-constexpr std::string_view kXoff = "Frames that stop; those that let go are counted apart.";
+constexpr std::string_view kXoff =
+    "Pause (XOFF) frames. Resume (XON) frames are counted separately.";
 
 constexpr CounterRow kIrdmaRows[] = {
     {kHw, "RxECNMrkd", "ecn_marked_rx_packets"},
@@ -65,8 +66,8 @@ constexpr CounterRow kIrdmaRows[] = {
     {kDcb, "pfc_indications_prio#", "pfc_rx_frames_prio#", kXoff},
     {kEthtool, "tx_priority_#_xoff.nic", "pfc_tx_frames_prio#", kXoff},
     {kEthtool, "rx_priority_#_xoff.nic", "pfc_rx_frames_prio#", kXoff},
-    {kEthtool, "tx_priority_#_xon.nic", "", "Frames that let go.", "frames"},
-    {kEthtool, "rx_priority_#_xon.nic", "", "Frames that let go.", "frames"},
+    {kEthtool, "tx_priority_#_xon.nic", "", "Resume (XON) frames.", "frames"},
+    {kEthtool, "rx_priority_#_xon.nic", "", "Resume (XON) frames.", "frames"},
     {kEthtool, "port.tx_priority_#_xoff_tx", "pfc_tx_frames_prio#", kXoff},
     {kEthtool, "port.rx_priority_#_xoff_rx", "pfc_rx_frames_prio#", kXoff},
     {kEthtool, "port.tx_priority_#_xoff", "pfc_tx_frames_prio#", kXoff},
@@ -76,8 +77,8 @@ constexpr CounterRow kIrdmaRows[] = {
     {kEthtool, "link_xoff_rx.nic", "pause_rx_frames", kXoff},
     {kEthtool, "port.link_xoff_tx", "pause_tx_frames", kXoff},
     {kEthtool, "port.link_xoff_rx", "pause_rx_frames", kXoff},
-    {kEthtool, "link_xon_tx.nic", "", "Frames that let go.", "frames"},
-    {kEthtool, "link_xon_rx.nic", "", "Frames that let go.", "frames"},
+    {kEthtool, "link_xon_tx.nic", "", "Resume (XON) frames.", "frames"},
+    {kEthtool, "link_xon_rx.nic", "", "Resume (XON) frames.", "frames"},
     {kEthtool, "rx_dropped.nic", "rx_discards"},
     {kEthtool, "port.rx_dropped", "rx_discards"},
     {kEthtool, "tx_dropped_link_down.nic", "tx_discards", "The link was down."},

@@ -91,8 +91,8 @@ std::string HugePagesText(const v1::HostFacts& host) {
 std::string ModulesText(const v1::NodeSnapshot& snapshot) {
   return FieldTable("Kernel modules", *v1::KernelModule::descriptor(),
                     ElementsOf(snapshot.host().modules()))
-      .Text(
-          NoneOrUnknown(snapshot, {{"rdma_stack", "proc/modules"}}, "none of RDMA, NICs or GPUs"));
+      .Text(NoneOrUnknown(snapshot, {{"rdma_stack", "proc/modules"}},
+                          "none for RDMA devices, NICs or GPUs"));
 }
 
 std::string SysctlsText(const v1::NodeSnapshot& snapshot) {

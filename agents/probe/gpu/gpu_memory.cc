@@ -134,7 +134,7 @@ Status WriteAll(ProbeRun& run, v1::ProbeResult& result) {
   if (works) return {};
   // What an end lacks is not the network's fault.
   return {crossed ? Code::kUnavailable : Code::kFailedPrecondition,
-          Format("no way works at both ends: {}", first.message())};
+          Format("no registration method works at both ends: {}", first.message())};
 }
 
 void InitiateGpuMemory(ProbeRun& run, v1::ProbeResult& result) {

@@ -46,14 +46,15 @@ bool SoundDelay(const v1::LatencySummary& delay) {
 }
 
 bool ValidResult(const v1::PingSummary& ping) {
-  const std::uint64_t told = std::uint64_t{ping.answered()} + ping.lost() + ping.voided();
+  const std::uint64_t reported = std::uint64_t{ping.answered()} + ping.lost() + ping.voided();
   const bool flows = std::all_of(ping.flows().begin(), ping.flows().end(), [](const auto& flow) {
     return flow.lost() <= flow.sent() &&
            std::uint64_t{flow.lost_out()} + flow.lost_in() <= flow.lost() &&
            std::isfinite(flow.median_us());
   });
-  return ping.sent() > 0 && told <= ping.sent() && flows && SoundDelay(ping.network_round_trip()) &&
-         SoundDelay(ping.responder_delay()) && SoundDelay(ping.initiator_delay());
+  return ping.sent() > 0 && reported <= ping.sent() && flows &&
+         SoundDelay(ping.network_round_trip()) && SoundDelay(ping.responder_delay()) &&
+         SoundDelay(ping.initiator_delay());
 }
 
 // Steps of gpu_memory: those that worked have a bandwidth.

@@ -314,7 +314,7 @@ struct Filter::Term {
     const FieldDescriptor& field = *term.path.fields.back();
     const bool regex = words.op == Operator::kLike || words.op == Operator::kUnlike;
     if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
-      if (regex) return BadTerm(words.whole, "=~ and !~ are for texts");
+      if (regex) return BadTerm(words.whole, "=~ and !~ need a text field");
       ASSIGN_OR_RETURN(term.value, NumberOf(field, words.value, now, words.whole));
     } else if (regex) {
       RE2::Options options(RE2::Quiet);

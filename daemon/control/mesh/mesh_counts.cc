@@ -30,8 +30,8 @@ double MedianOf(std::vector<double> values) {
 }  // namespace
 
 bool Sound(const v1::PingSummary& ping) {
-  const std::uint64_t told = std::uint64_t{ping.answered()} + ping.lost() + ping.voided();
-  return ping.sent() > 0 && ping.sent() <= kPingsPerCountMax && told == ping.sent() &&
+  const std::uint64_t reported = std::uint64_t{ping.answered()} + ping.lost() + ping.voided();
+  return ping.sent() > 0 && ping.sent() <= kPingsPerCountMax && reported == ping.sent() &&
          ping.flows_size() <= kFlowsMax && Finite(ping.network_round_trip()) &&
          std::all_of(ping.flows().begin(), ping.flows().end(),
                      [](const v1::FlowSummary& flow) { return Sound(flow); });
@@ -75,10 +75,10 @@ void MeshCounts::AddTo(const v1::ProbePort& from, const v1::ProbePort& to, bool 
     // Blame compares latencies of equal specs: one hop with one hop.
     result.mutable_probe()->mutable_ud_ping()->set_pings(across ? 2 : 1);
     result.mutable_result()->set_status(v1::PROBE_STATUS_OK);
-    v1::PingSummary& told = *result.mutable_result()->mutable_ping();
-    told = ping;
+    v1::PingSummary& reported = *result.mutable_result()->mutable_ping();
+    reported = ping;
     // Software timestamps measure the hosts more than the fabric.
-    if (!ping.hardware_timestamps()) told.clear_network_round_trip();
+    if (!ping.hardware_timestamps()) reported.clear_network_round_trip();
   };
   if (lost_ > 0) {
     for (const Window& window : windows_) add(window.ping, window.number);

@@ -128,8 +128,9 @@ extern const Rule raw_bit_errors_within_limit = {
     .scope = v1::SCOPE_PORT,
     .why =
         "Links with PAM4 always have bit errors, and forward error correction removes them. Above "
-        "the limit, blocks with too many errors become likely: packets are lost, and a little dirt "
-        "or heat more takes the link down. The ratio rises weeks before the first lost packet.",
+        "the limit, blocks with too many errors become likely: packets are lost, and slightly "
+        "more dirt or heat brings the link down. The ratio rises weeks before the first lost "
+        "packet.",
     .source =
         "IEEE 802.3 clauses 95 and 120 (bit error ratio of the PMA with RS-FEC); kernel "
         "mlx5/core/en_stats.c (rx_corrected_bits_phy), ethtool FEC statistics",

@@ -247,8 +247,8 @@ extern const Rule receivers_ready = {
     .severity = v1::SEVERITY_INFO,
     .scope = v1::SCOPE_PORT,
     .why =
-        "A receiver that is not ready makes the sender wait and try again. It looks like a slow "
-        "network and is a slow application.",
+        "A receiver that is not ready makes the sender wait and try again. The symptom "
+        "looks like a slow network; the cause is a slow application.",
     .source = "kernel hw/mlx5/counters.c (rnr_nak_retry_err); the limit is our choice",
     .needs = {Input::kCounters},
     .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
@@ -279,8 +279,8 @@ extern const Rule receives_posted = {
     .scope = v1::SCOPE_PORT,
     .why =
         "The card drops a packet without a posted receive, or answers that the receiver is not "
-        "ready. The senders wait and try again. It looks like a slow network and is a slow "
-        "application on this node.",
+        "ready. The senders wait and try again. The symptom looks like a slow network; the "
+        "cause is a slow application on this node.",
     .source = "kernel hw/mlx5/counters.c (out_of_buffer); the limit is our choice",
     .needs = {Input::kCounters},
     .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},

@@ -108,8 +108,8 @@ extern const Rule sysctls_equal = {
     .scope = v1::SCOPE_NODE,
     .why =
         "NUMA balancing moves pages of running jobs, and ECN of TCP decides how storage and iWARP "
-        "traffic reacts to congestion. A node that differs was set up in another way. Other rules "
-        "judge the settings of ARP.",
+        "traffic reacts to congestion. A node that differs is configured differently. Other rules "
+        "check ARP settings.",
     .source =
         "kernel Documentation/admin-guide/sysctl/kernel.rst; "
         "Documentation/networking/ip-sysctl.rst",

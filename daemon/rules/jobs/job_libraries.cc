@@ -231,7 +231,8 @@ extern const Rule job_nccl_version = {
 
 extern const Rule rdma_core_equal = {
     .id = "rdma_core_equal",
-    .title = "Nodes of one product have the same version of rdma-core, or the profile's",
+    .title =
+        "rdma-core has the version of the profile, or the same version on nodes of one product",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_NODE,
     .why =

@@ -148,10 +148,10 @@ void FailPlace(const fleet::NodeView& node, const LogFault& fault, std::string_v
                                                .seen = recovery->text(),
                                                .source = "kernel log",
                                                .basis = "rule"}));
-    remedies.push_back(
-        Advice("The device works again and needs no reset now. Connections of jobs from before it "
-               "are broken. If the fault comes back, drain the node and send the lines to the "
-               "vendor."));
+    remedies.push_back(Advice(
+        "The device works again and needs no reset now. Job connections opened before "
+        "the fault are broken. If the fault comes back, drain the node and send the lines to the "
+        "vendor."));
   } else {
     remedies = fault.remedies({.address = address.empty() && port != nullptr
                                               ? std::string_view(port->device->pci_address())

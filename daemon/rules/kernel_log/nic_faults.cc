@@ -151,7 +151,7 @@ extern const Rule log_nic_has_resources = {
 
 extern const Rule log_errors_known = {
     .id = "log_errors_known",
-    .title = "The rules know all errors of NIC drivers in the kernel log of the last day",
+    .title = "The kernel logged no unrecognized NIC driver error in the last day",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_DEVICE,
     .why =

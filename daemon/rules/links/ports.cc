@@ -270,8 +270,8 @@ extern const Rule rdma_port_has_netdev = {
     .scope = v1::SCOPE_PORT,
     .why =
         "Addresses, MTU, priorities and speed belong to the netdev. If the netdev was moved into "
-        "the network namespace of a container, the RDMA device looks usable here and is not: its "
-        "GIDs do not belong to this namespace.",
+        "the network namespace of a container, the RDMA device looks usable on the host but is "
+        "not: its GIDs do not belong to this namespace.",
     .source = "man pages rdma-system(8) and ip-netns(8)",
     .needs = {Input::kRdmaPorts, Input::kNetInterfaces},
     .fix = "Move the netdev back, or run the agent in its namespace",

@@ -52,8 +52,8 @@ std::vector<v1::Remedy> ApartRemedies(const PortView& port, PriorityMask mask, c
   remedies.push_back(Advice(Format(
       "If priority {} still has no buffer of its own, buffers were set by hand before, and the "
       "driver leaves them alone: reboot the node, or reload the driver when no job runs. Do not "
-      "set buffers by hand (dcb buffer set): the driver then never adapts them to PFC, MTU and "
-      "cable length any more.",
+      "set buffers by hand (dcb buffer set): after that, the driver never adapts them to PFC, MTU "
+      "and cable length.",
       fault.priority)));
   return remedies;
 }
@@ -138,8 +138,8 @@ std::vector<v1::Remedy> HeadroomRemedies(const PortView& port, const HeadroomInp
   remedies.push_back(Advice(
       "If the size stays the same, buffers were set by hand before, and the driver leaves them "
       "alone: reboot the node, or reload the driver when no job runs. A shorter cable length, if "
-      "correct, needs less. Do not set the size by hand (dcb buffer set): the driver then never "
-      "adapts it to PFC, MTU and cable length any more."));
+      "correct, needs less. Do not set the size by hand (dcb buffer set): after that, the driver "
+      "never adapts it to PFC, MTU and cable length."));
   return remedies;
 }
 
@@ -232,7 +232,7 @@ extern const Rule lossless_buffer_apart = {
         "The NIC sends pause frames when the buffer of the priority fills. A buffer that is shared "
         "with lossy traffic, or that has no size, overflows before the sender stops: the NIC drops "
         "packets although PFC is on (rx_prioN_buf_discard). After buffers were once set by hand, "
-        "the driver does not change them any more.",
+        "the driver no longer changes them.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c; dcb-buffer(8)",
     .needs = {Input::kDcb},
     .reads = {{.field = Field::kBuffers, .applies = HasPfcOn}},

@@ -1,4 +1,5 @@
-// ECN of RoCE is on, as the profile says, else equal: notification point, reaction point, port.
+// ECN settings of RoCE (notification point, reaction point, port): those of the profile, or equal
+// on a rail.
 #include <algorithm>
 #include <functional>
 
@@ -117,8 +118,8 @@ constexpr EqualityRule kPort[] = {{.what = "ECN of RoCE",
 extern const Rule ecn_notified_on_data_priority = {
     .id = "ecn_notified_on_data_priority",
     .title =
-        "RoCE ports answer ECN marks on the data priority with CNPs, as the profile says, else "
-        "equally on a rail",
+        "RoCE ports answer ECN marks on the data priority with CNPs as the profile states; without "
+        "a profile, all ports of a rail do the same",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_PORT,
     .why =
@@ -138,8 +139,8 @@ extern const Rule ecn_notified_on_data_priority = {
 extern const Rule ecn_obeyed_on_data_priority = {
     .id = "ecn_obeyed_on_data_priority",
     .title =
-        "RoCE ports slow down for CNPs on the data priority, as the profile says, else equally on "
-        "a rail",
+        "RoCE ports slow down for CNPs on the data priority as the profile states; without a "
+        "profile, all ports of a rail do the same",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_PORT,
     .why =
@@ -159,8 +160,8 @@ extern const Rule ecn_obeyed_on_data_priority = {
 extern const Rule port_ecn_enabled = {
     .id = "port_ecn_enabled",
     .title =
-        "Where RoCE ECN is one setting per port (bnxt, irdma), it is as the profile says, else "
-        "equal on a rail",
+        "RoCE ports with one ECN setting per port (bnxt, irdma) have the setting of the profile; "
+        "without a profile, all ports of a rail have the same",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_PORT,
     .why =

@@ -103,7 +103,9 @@ bool ReportsPauseWithoutPfc(const Member& port) {
 
 extern const Rule global_pause_equal_on_rail = {
     .id = "global_pause_equal_on_rail",
-    .title = "RoCE ports without PFC have global pause as the profile says, else equal on a rail",
+    .title =
+        "RoCE ports without PFC have the global pause setting of the profile; without a profile, "
+        "all ports of a rail have the same",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =

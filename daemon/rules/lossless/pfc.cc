@@ -167,7 +167,9 @@ extern const Rule pfc_within_capability = {
 
 extern const Rule pfc_storm_prevention_on = {
     .id = "pfc_storm_prevention_on",
-    .title = "PFC storm prevention of the NIC is as the profile says, else equal on a rail",
+    .title =
+        "PFC storm prevention of the NIC has the setting of the profile; without a profile, all "
+        "ports of a rail have the same",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =

@@ -213,7 +213,7 @@ extern const Rule rdma_cm_tos_equal_on_rail = {
 
 extern const Rule rdma_cm_tos_carries_data_dscp = {
     .id = "rdma_cm_tos_carries_data_dscp",
-    .title = "If the default ToS of RDMA-CM is set, it has the profile's DSCP of RoCE data",
+    .title = "A default ToS of RDMA-CM contains the RoCE data DSCP of the profile",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =

@@ -125,7 +125,7 @@ std::vector<v1::Remedy> RemediesOf(const LocatedFault& fault) {
     case v1::SUSPECT_KIND_PORT:
       remedies.push_back(Advice(Format(
           "Check the cable, the transceivers and the switch port{}. Swap the cable with that of a "
-          "healthy port and probe again: the fault moves with the part that has it.",
+          "healthy port and probe again: the fault follows the faulty part.",
           suspect.leaf_port().empty() ? std::string()
                                       : Format(" {} of {}", suspect.leaf_port(), suspect.leaf()))));
       break;

@@ -46,7 +46,7 @@ constexpr LldpRule kLldpRule = {
 
 extern const Rule rail_on_expected_leaf = {
     .id = "rail_on_expected_leaf",
-    .title = "Each rail of a node is on the switch where its equals have it",
+    .title = "Each rail of a node is connected to the same switch as on comparable nodes",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_LINK,
     .why =

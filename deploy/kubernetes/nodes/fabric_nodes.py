@@ -282,7 +282,7 @@ class Nodes:
                 self.approval.report(key, "APPLIED")
             return ""
         if self.approval.state(key) in ("APPLIED", "REVERTING"):
-            self.approval.report(key, "REVERTED", "the node has no taint of fabricd any more")
+            self.approval.report(key, "REVERTED", "the node no longer has a taint of fabricd")
         taints = taint.taints_of(node)
         if wanted is None or status != "True" or any(
                 (one["key"], one["effect"]) == (wanted["key"], wanted["effect"])

@@ -111,7 +111,7 @@ TEST(Filter, NamesWhatIsWrong) {
       {"node=~(", "missing )"},
       {"severity=bad", "unknown value 'bad'; expected one of info, warning, error, critical"},
       {"severity=eror", "unknown value 'eror'; did you mean 'error'?"},
-      {"severity=~e.*", "=~ and !~ are for texts"},
+      {"severity=~e.*", "=~ and !~ need a text field"},
       {"rail=x", "expected a number"},
       {"rail=", "expected a number"},
       {"flapping=1", "expected true or false"},

@@ -68,7 +68,7 @@ TEST_F(Snapshots, CommandsThatNeedAControllerSaySo) {
     EXPECT_THAT(said.err, HasSubstr("no controller is asked; saw one that calls ")) << words;
     EXPECT_EQ(said.status, kExitError);
   }
-  EXPECT_THAT(Run("top n1").err, HasSubstr("'top' compares two samples"));
+  EXPECT_THAT(Run("top n1").err, HasSubstr("'top' needs two samples"));
   EXPECT_THAT(Run("nodes --filter state=lost").err, HasSubstr("a filter needs a controller"));
   EXPECT_THAT(Run("node n11").err, HasSubstr("unknown node 'n11'; did you mean 'n1'?"));
   EXPECT_THAT(Run("version").out + Run("version").err,

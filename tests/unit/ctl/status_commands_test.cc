@@ -357,9 +357,9 @@ TEST(PortCommand, SaysWhyThereAreNoRates) {
   FakeController controller;
   controller.Answer<v1::GetNodeResponse>() = NodeWithCounters("2026-11-21T01:16:00Z", 9, 0);
   EXPECT_THAT(RunWords("port n1/mlx5_0/1", controller).out,
-              HasSubstr("Rates:     no window of 30 s has ended\n"));
+              HasSubstr("Rates:     no 30 s window is complete yet\n"));
   EXPECT_THAT(RunWords("port n1/mlx5_0/1 -o json", controller).out,
-              HasSubstr("\"reason\": \"no window of 30 s has ended\""));
+              HasSubstr("\"reason\": \"no 30 s window is complete yet\""));
 }
 
 TEST(Ibdev2netdev, HasTheFormatOfTheScript) {

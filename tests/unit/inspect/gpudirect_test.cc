@@ -272,7 +272,7 @@ TEST(DmaBuf, NeedsKernelGpuDriverAndRdmaDriver) {
       {"old number, new parts",
        {"4.18.0-477.el8.x86_64", {"nvidia"}, true, {mlx5}},
        "?",
-       "kernel 4.18.0-477.el8.x86_64 is a distribution's with newer parts; unknown whether "
+       "kernel 4.18.0-477.el8.x86_64 is a distribution kernel with backports; unknown whether "
        "mlx5_core registers dma-bufs"},
       {"old number, but it was asked",
        {"4.18.0-477.el8.x86_64", {"nvidia"}, true, {asked}},

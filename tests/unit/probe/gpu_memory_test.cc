@@ -169,7 +169,7 @@ TEST_F(GpuMemoryKind, WithoutAWayInCommonItIsRefused) {
   fabric.RefuseRegister("mlx5_1", false, Status(Code::kInvalidArgument, "Bad address"));
   const v1::ProbeResult result = Run();
   EXPECT_EQ(result.status(), v1::PROBE_STATUS_REFUSED);
-  EXPECT_EQ(result.reason(), "no way works at both ends: responder: Bad address");
+  EXPECT_EQ(result.reason(), "no registration method works at both ends: responder: Bad address");
   EXPECT_THAT(Steps(result), ElementsAre("0000:1b:00.0>0000:5d:00.0 peer responder: Bad address",
                                          "0000:1b:00.0> dma-buf initiator: CUDA before 11.7"));
 }

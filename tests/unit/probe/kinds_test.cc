@@ -230,9 +230,10 @@ TEST(PathMtu, NamesTheSizeThatDoesNotCrossAndTriesNoLargerOne) {
   fabric.CutPackets("b", 1500);
   const BothResults results = RunBoth(Kind("path_mtu"), Spec("path_mtu", "{}"), fabric);
   EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_FAILED);
-  EXPECT_EQ(results.initiator.reason(),
-            "a packet of 2048 bytes, of up to 4096: write 1 of 1: transport retry counter exceeded "
-            "(12)");
+  EXPECT_EQ(
+      results.initiator.reason(),
+      "at packet size 2048 bytes (maximum 4096): write 1 of 1: transport retry counter exceeded "
+      "(12)");
   EXPECT_EQ(results.initiator.path_mtu_bytes(), 1024u);
   ASSERT_EQ(results.initiator.mtu_steps_size(), 5);
   EXPECT_EQ(results.initiator.mtu_steps(4).reason(), "not tried: a smaller one did not cross");

@@ -115,7 +115,7 @@ TEST(SubnetRateAsEnabled, AFdrLinkAtQdrMayBeAtFdr10) {
   read.SetRates(read.CableOf("leaf-1", "spine-1"), Speed::kQdr, Speed::kFdr);
   EXPECT_THAT(read.Titles("subnet_rate_as_enabled", kFail), IsEmpty());
   EXPECT_THAT(read.Titles("subnet_rate_as_enabled", kUnknown),
-              ElementsAre(HasSubstr("1 cable that can do FDR: QDR or FDR10")));
+              ElementsAre(HasSubstr("1 cable with FDR support: QDR or FDR10")));
   read.SetRates(read.CableOf("leaf-1", "spine-1"), Speed::kQdr, Speed::kEdr);
   EXPECT_THAT(read.Titles("subnet_rate_as_enabled", kFail),
               ElementsAre(HasSubstr("4xQDR, expected 4xEDR")));
