@@ -26,8 +26,8 @@ class Events {
   // all kinds when the kernel lost some. One thread at a time.
   virtual EventSet Wait(const std::stop_token& stop, SteadyTime until) = 0;
 
-  // Failures of sources since the last call, with the source's name. A failed source is no
-  // longer used.
+  // Failures of sources since the last call, with the source's name. Failed sources are
+  // not used again.
   virtual std::vector<Status> TakeProblems() = 0;
 };
 
