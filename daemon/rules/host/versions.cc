@@ -144,8 +144,8 @@ extern const Rule driver_version_equal = {
 extern const Rule firmware_equal = {
     .id = "firmware_equal",
     .title =
-        "Cards of one model have the firmware version of the profile, or the same version on nodes "
-        "of one product",
+        "Cards of one board (PSID) have the firmware version of the profile, or the same version "
+        "on nodes of one product",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =
