@@ -326,20 +326,6 @@ int RunInCells(const Command& command, const Arguments& arguments,
   return worst;
 }
 
-Status CheckSnapshot(const Command& command, const Arguments& arguments) {
-  if (command.offline)
-    return {
-        Code::kInvalidArgument,
-        Format("--snapshot: expected a command that asks a controller, saw '{}'", command.path)};
-  if (command.path == "top")
-    return {Code::kInvalidArgument,
-            "--snapshot: 'top' needs two samples of a controller; a file has one"};
-  for (const std::string_view other : {"controller", "context", "wait"})
-    if (arguments.Given(other))
-      return {Code::kInvalidArgument, Format("expected --snapshot or --{}, saw both", other)};
-  return {};
-}
-
 std::unique_ptr<Client> ReadFiles(const Arguments& arguments, const Environment& environment,
                                   Console& console) {
   ConsoleStream stream(console, RenderOptionsOf(arguments, environment), environment.progress);

@@ -192,4 +192,18 @@ std::unique_ptr<Client> MakeSnapshotClient(const std::string& folder, Stream& st
   return std::make_unique<SnapshotClient>(folder, stream);
 }
 
+Status CheckSnapshot(const Command& command, const Arguments& arguments) {
+  if (command.offline)
+    return {
+        Code::kInvalidArgument,
+        Format("--snapshot: expected a command that asks a controller, saw '{}'", command.path)};
+  if (command.path == "top")
+    return {Code::kInvalidArgument,
+            "--snapshot: 'top' needs two samples of a controller; a file has one"};
+  for (const std::string_view other : {"controller", "context", "wait"})
+    if (arguments.Given(other))
+      return {Code::kInvalidArgument, Format("expected --snapshot or --{}, saw both", other)};
+  return {};
+}
+
 }  // namespace fabric::ctl

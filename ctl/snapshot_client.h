@@ -15,4 +15,7 @@ namespace fabric::ctl {
 // that cannot be used.
 std::unique_ptr<Client> MakeSnapshotClient(const std::string& folder, Stream& stream);
 
+// INVALID_ARGUMENT if the command with these arguments cannot use files.
+Status CheckSnapshot(const Command& command, const Arguments& arguments);
+
 }  // namespace fabric::ctl
