@@ -62,7 +62,8 @@ class JoinTest(TlsWorld):
         restored = self.run_to_end("fabricd", *settings, f"--restore={backup}")
         self.assertEqual(restored.returncode, 0, restored.stderr)
         for end in ("audit", "join"):
-            self.assertRegex(restored.stdout, rf"state.db.{end} is kept: it also contains .* since the")
+            self.assertRegex(restored.stdout,
+                             rf"state.db.{end} is kept: it also contains .* since the")
         self.start_join()
         self.assertIn("later", self.ctl("join-token", "list").stdout)
         self.assertGreaterEqual(len(self.ctl("audit", "list", "-o", "name").stdout.splitlines()),
