@@ -35,9 +35,8 @@ constexpr WordColour kWordColours[] = {
     {"ARMED", kYellow},   {"ACTIVE", kGreen},    {"FAIL", kRed},         {"UNKNOWN", kYellow},
     {"ok", kGreen},       {"refused", kRed},     {"unreachable", kRed},  {"setup failed", kRed},
     {"timed out", kRed},  {"failed", kRed},      {"cancelled", kYellow}, {"running", kYellow},
-    {"resolved", kGreen}, {"open", kRed},        {"done", kGreen},       {"lossy", kYellow},
-    {"░░", kGreen},       {"▒▒", kYellow},       {"▓▓", kYellow},        {"██", kRed},
-    {"XX", kMagenta},
+    {"resolved", kGreen}, {"open", kRed},        {"lossy", kYellow},     {"░░", kGreen},
+    {"▒▒", kYellow},      {"▓▓", kYellow},       {"██", kRed},           {"XX", kMagenta},
 };
 
 std::string_view ColourOf(std::string_view word) {

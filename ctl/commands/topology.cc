@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
@@ -38,12 +39,7 @@ RailTable RailsOf(const v1::ListDevicesResponse& response) {
 }
 
 std::string NodesCell(const std::set<std::string>& nodes, bool all) {
-  std::vector<std::string> shown(nodes.begin(), nodes.end());
-  if (!all && shown.size() > kNodesShown) {
-    shown.resize(kNodesShown);
-    return Format("{} and {} more", Join(shown, ", "), nodes.size() - kNodesShown);
-  }
-  return Join(shown, ", ");
+  return ListSome({nodes.begin(), nodes.end()}, all ? nodes.size() : kNodesShown);
 }
 
 constexpr Option kTopologyOptions[] = {

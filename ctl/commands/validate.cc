@@ -23,9 +23,8 @@ std::string JudgedText(const v1::ValidateResponse& response) {
   std::vector<std::string> shown;
   for (const v1::UnjudgedNode& node : response.not_judged())
     if (shown.size() < kShownMax) shown.push_back(Format("{} {}", node.name(), node.reason()));
-  if (all > shown.size()) shown.push_back(Format("and {} more", all - shown.size()));
   return Format("{} of {} judged; {}\n", response.nodes(), Plural(response.nodes() + all, "node"),
-                Join(shown, "; "));
+                ListSome(shown, kShownMax, all, "; "));
 }
 
 // Keeps what is about these nodes. Passes and the coverage are known of all nodes only.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
@@ -43,11 +44,9 @@ std::string WorstFlows(const v1::PingSummary& ping) {
                    [](const auto* a, const auto* b) { return a->lost() > b->lost(); });
   constexpr std::size_t kShown = 3;
   std::vector<std::string> words;
-  for (std::size_t n = 0; n < std::min(kShown, flows.size()); ++n)
-    words.push_back(
-        Format("{}: {}/{}", flows[n]->flow_label(), flows[n]->lost(), flows[n]->sent()));
-  if (flows.size() > kShown) words.push_back(Format("{} more", flows.size() - kShown));
-  return Join(words, ", ");
+  for (const v1::FlowSummary* const flow : flows)
+    words.push_back(Format("{}: {}/{}", flow->flow_label(), flow->lost(), flow->sent()));
+  return ListSome(words, kShown);
 }
 
 }  // namespace
