@@ -131,7 +131,7 @@ bool FindingRegistry::Tick(const fleet::Fleet& fleet, Moment now) {
       BeginPass({.note = Format("silence {} expired", over.id())});
   }
   const std::vector<std::string> due = NextDue(now);
-  for (const std::string& id : due) Advance(id, fleet, now);
+  for (const std::string& id : due) AdvanceLifecycle(id, fleet, now);
   if (due.size() < kFindingsOfStep)
     tick_after_.reset();
   else
@@ -148,7 +148,8 @@ std::vector<std::string> FindingRegistry::NextDue(Moment now) const {
   return due;
 }
 
-void FindingRegistry::Advance(const std::string& id, const fleet::Fleet& fleet, Moment now) {
+void FindingRegistry::AdvanceLifecycle(const std::string& id, const fleet::Fleet& fleet,
+                                       Moment now) {
   FindingLifecycle& lifecycle = lifecycles_.at(id);
   auto finding = TakeOut(id);
   if (lifecycle.held_open() && AffectsLostNode(*finding, fleet)) {

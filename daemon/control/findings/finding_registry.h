@@ -102,9 +102,9 @@ class FindingRegistry {
   // errors: INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h. An id of a finding
   // may be a prefix: INVALID_ARGUMENT when several findings match.
   Result<v1::Finding> Find(const std::string& id) const;  // Open or resolved
-  // Silences apply to the first kFindingsOfStep findings at once, and to the others in
-  // ApplySilences(). FAILED_PRECONDITION when the finding is resolved.
+  // FAILED_PRECONDITION when the finding is resolved.
   Result<v1::Finding> Acknowledge(const v1::AcknowledgeFindingRequest& request, Moment now);
+  // The call applies a bounded part of the change; ApplySilences() applies the rest.
   Result<v1::Silence> AddSilence(const v1::CreateSilenceRequest& request, Moment now);
   Result<v1::Silence> EndSilence(const v1::DeleteSilenceRequest& request, Moment now);
   const Silences& silences() const { return silences_; }
@@ -120,7 +120,7 @@ class FindingRegistry {
   // Applies the silences to all open findings.
   struct Pass {
     Said why;
-    std::string after;  // Id of the finding that was last
+    std::string after;  // Id of the last finding that was compared
   };
   // An evaluation that is being applied.
   struct Work {
@@ -145,7 +145,7 @@ class FindingRegistry {
   void Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now);
   void Gone(const std::string& id, const fleet::Fleet& fleet, Moment now);
   std::vector<std::string> NextDue(Moment now) const;
-  void Advance(const std::string& id, const fleet::Fleet& fleet, Moment now);
+  void AdvanceLifecycle(const std::string& id, const fleet::Fleet& fleet, Moment now);
   std::optional<v1::Finding> TakeOut(const std::string& id);
   void PutBack(const std::string& id, std::optional<v1::Finding> finding,
                const FindingLifecycle& lifecycle, Step step, Moment now);
