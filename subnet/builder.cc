@@ -60,7 +60,7 @@ void Builder::AddCable(End from, End to) {
   port->peer_port = static_cast<std::uint8_t>(to.port);
 }
 
-void Builder::BeginTable(std::uint32_t node, const std::string& source) {
+void Builder::BeginTable(std::uint32_t node, const TableSource& source) {
   Node& made = made_.nodes_[node];
   if (!made.routes.empty()) {
     EarlierTable& earlier = earlier_.emplace_back();
@@ -192,7 +192,7 @@ void Builder::DropEarlierTables() {
         return true;
     return false;
   };
-  std::map<std::string, std::string> replaced;  // Sources, and where the later table is
+  std::map<TableSource, TableSource> replaced;  // By the later ones
   for (const EarlierTable& earlier : earlier_)
     if (differ(earlier.table, made_.nodes_[earlier.node]))
       replaced.emplace(earlier.source, table_sources_[earlier.node]);
@@ -206,14 +206,11 @@ void Builder::DropEarlierTables() {
       dropped = true;
     }
   if (all && dropped) return AddProblem({"forwarding tables", 0, doubt_.reason});
-  for (const auto& [source, later] : replaced) {
-    const std::size_t colon = source.rfind(':');
-    const auto line = ParseNumber<std::size_t>(std::string_view(source).substr(colon + 1));
-    AddProblem({source.substr(0, colon), line.ok() ? *line : 0,
+  for (const auto& [source, later] : replaced)
+    AddProblem({source.file, source.line,
                 Format("expected tables of one time, saw other tables of the same switches in {}: "
                        "used those, because they are the last ones",
-                       later)});
-  }
+                       later.line == 0 ? later.file : Format("{}:{}", later.file, later.line))});
 }
 
 // A table of a switch that no cable reaches is of another subnet, or of a damaged GUID.

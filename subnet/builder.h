@@ -2,6 +2,7 @@
 // cable at the end.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,9 +28,15 @@ class Builder {
   Port* PortOf(End end);
   // `from` reports a cable to `to`. Both nodes exist.
   void AddCable(End from, End to);
-  // The table of a switch in `source` ("lfts.txt:1") follows. If another source has a table of the
-  // switch, this one is used; if the two differ, no table of the other source is used.
-  void BeginTable(std::uint32_t node, const std::string& source);
+  // Where tables of one time begin.
+  struct TableSource {
+    std::string file;
+    std::size_t line = 0;  // 0: the file as a whole
+    friend auto operator<=>(const TableSource&, const TableSource&) = default;
+  };
+  // The table of a switch in `source` follows. If another source has a table of the switch, this
+  // one is used; if the two differ, no table of the other source is used.
+  void BeginTable(std::uint32_t node, const TableSource& source);
   // Sets an entry of the forwarding table of a switch. False above the bound.
   bool AddRoute(std::uint32_t node, std::uint32_t lid, std::uint8_t port);
   // The table has all its entries: the other LIDs have no route.
@@ -74,7 +81,7 @@ class Builder {
 
   struct EarlierTable {
     std::uint32_t node = kNoNode;
-    std::string source;
+    TableSource source;
     Node table;  // Routes only
   };
 
@@ -82,7 +89,7 @@ class Builder {
   std::size_t ports_ = 0;
   std::size_t route_bytes_ = 0;
   std::vector<Unread> unread_;
-  std::unordered_map<std::uint32_t, std::string> table_sources_;  // By node
+  std::unordered_map<std::uint32_t, TableSource> table_sources_;  // By node
   std::vector<EarlierTable> earlier_;
   TableDoubt doubt_;
   std::vector<std::pair<std::uint64_t, std::string>> names_;

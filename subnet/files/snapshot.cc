@@ -95,7 +95,7 @@ class SnapshotReader {
 
   void AddRoutes(std::uint32_t index, const v1::SubnetNode& made) {
     const auto& missing = made.blocks_not_read();
-    if (!made.routes().empty()) builder_.BeginTable(index, name_);
+    if (!made.routes().empty()) builder_.BeginTable(index, {.file = name_, .line = 0});
     const std::size_t lids = std::min<std::size_t>(made.routes().size(), kUnicastLidMax + 1);
     for (std::uint32_t lid = 1; lid < lids; ++lid) {
       if (std::ranges::find(missing, lid / kLidsOfBlock) != missing.end()) continue;

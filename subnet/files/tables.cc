@@ -148,7 +148,7 @@ class TableReader {
     dumped_.clear();
     seen_.clear();
     first_ = here_;
-    source_ = Format("{}:{}", file_, line_);
+    source_ = {.file = file_, .line = line_};
   }
 
   // "leaf-2" of " (leaf-2):" or " ('leaf-2'):"
@@ -257,7 +257,7 @@ class TableReader {
   Builder& builder_;
   std::size_t line_ = 0;
   std::uint32_t here_ = kNoNode;
-  std::string source_;                // File and line of the first table
+  Builder::TableSource source_;       // Of the first table
   std::uint32_t first_ = kNoNode;     // Switch of that table
   std::set<std::uint32_t> seen_;      // Switches with a table from there on
   LidRange range_;                    // Of the header
